@@ -1,0 +1,1 @@
+"""Sluice: error-budgeted load shedding for windowed aggregation on Spark."""

@@ -1,0 +1,57 @@
+"""Where things are and how Spark is reached: the one configuration model.
+
+Nothing else in the project reads environment variables. Every field has a variable of its own,
+`SLUICE_` followed by the field's name in capitals.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from shedding.errors import ConfigError
+
+_PROJECT = Path(__file__).resolve().parent.parent
+
+
+class Settings(BaseModel):
+    """The deployment's settings; `Settings.load()` reads them from the environment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    warehouse: str = Field(default=str(_PROJECT / "warehouse"), description="root of all Delta tables")
+    specs: Path = Field(default=_PROJECT / "jobs", description="directory of datasets/ and queries/")
+    landing: Path = Field(default=_PROJECT / "landing", description="where files to ingest are dropped")
+    jars: Path = Field(default=_PROJECT / ".jars", description="Delta's jars")
+    master: str = Field(default="local[*]", description="Spark master")
+    driver_memory: str = Field(default="3g", description="memory of the Spark driver")
+    shuffle_partitions: int = Field(default=4, gt=0, description="spark.sql.shuffle.partitions")
+    docs: Path = Field(default=_PROJECT / "build" / "docs", description="Great Expectations' Data Docs")
+
+    @classmethod
+    def load(cls, **overrides: object) -> Settings:
+        """Settings from the environment; `overrides` that are not None win (command-line flags)."""
+        values: dict[str, object] = {}
+        for field in cls.model_fields:
+            variable = os.environ.get(f"SLUICE_{field.upper()}")
+            if variable:
+                values[field] = variable
+        values.update({name: value for name, value in overrides.items() if value is not None})
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0]) if first["loc"] else "settings"
+            raise ConfigError(
+                f"setting {name} (variable SLUICE_{name.upper()}) is {first['input']!r}: {first['msg']}"
+            ) from error
+
+    def table(self, *parts: str) -> str:
+        """The location of a table, e.g. `table("raw", "taxi")`."""
+        return "/".join([self.warehouse.rstrip("/"), *parts])
+
+    def environment(self) -> dict[str, str]:
+        """The variables that give a child process these same settings."""
+        return {f"SLUICE_{name.upper()}": str(value) for name, value in self.model_dump().items()}

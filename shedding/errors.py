@@ -1,0 +1,39 @@
+"""The one exception root, and the kinds of failure a caller may want to tell apart."""
+
+from __future__ import annotations
+
+
+class SluiceError(Exception):
+    """Raised when Sluice cannot go on; the message says what, where, and how to mend it."""
+
+
+class SpecError(SluiceError):
+    """Raised when a dataset's or query's YAML is wrong; names file, key, value and remedy."""
+
+
+class ConfigError(SluiceError):
+    """Raised when the environment lacks something a job needs (Java, jars, a directory)."""
+
+
+class SourceError(SluiceError):
+    """Raised when a whole source file cannot be ingested; nothing of it was kept."""
+
+
+class DataError(SluiceError):
+    """Raised when rows or tables contradict what the specification promises."""
+
+
+class NotReadyError(SluiceError):
+    """Raised when a slot's raw data has not arrived yet; waiting mends it."""
+
+
+class ConflictError(SluiceError):
+    """Raised when concurrent writers collided and retrying did not help; a later retry may."""
+
+
+class BudgetError(SluiceError):
+    """Raised when a budget or an allocation problem has no defined answer."""
+
+
+class VerdictError(SluiceError):
+    """Raised when the gate refused a slot; never retried, nothing was published."""

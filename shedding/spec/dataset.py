@@ -1,0 +1,183 @@
+"""A dataset as its owner writes it: where rows come from, what they must look like, how they are kept."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from shedding.spec.durations import Duration, Instant, parse_instant
+from shedding.spec.model import Column, Expression, Name, Spec
+
+ColumnType = Literal["string", "int", "bigint", "double", "boolean", "timestamp", "date"]
+
+
+class ColumnSpec(Spec):
+    """A declared column: its type and the constraints a row must meet, else it is quarantined."""
+
+    name: Column
+    type: ColumnType = "string"
+    source: str | None = Field(default=None, description="the column's name in the file, where it differs")
+    format: str | None = Field(default=None, description="pattern of a timestamp or date in text")
+    required: bool = Field(default=False, description="a missing value is a broken row")
+    min: float | None = None
+    max: float | None = None
+    one_of: list[str] | None = None
+    matches: str | None = Field(default=None, description="regular expression the whole text must match")
+
+    @model_validator(mode="after")
+    def _constraints_fit_the_type(self) -> ColumnSpec:
+        numeric = self.type in ("int", "bigint", "double")
+        if (self.min is not None or self.max is not None) and not numeric:
+            raise ValueError(f"min and max are for numbers and column {self.name} is a {self.type}; remove them")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min} is above max {self.max} on column {self.name}; swap them")
+        if self.format is not None and self.type not in ("timestamp", "date"):
+            raise ValueError(f"format is for timestamps and dates and column {self.name} is a {self.type}; remove it")
+        if (self.matches is not None or self.one_of is not None) and self.type != "string":
+            raise ValueError(f"one_of and matches are for strings and column {self.name} is a {self.type}")
+        return self
+
+
+class GeneratorSource(Spec):
+    """Rows made by the project itself: those of [from, to) depend on this block and the interval only."""
+
+    kind: Literal["generator"]
+    generator: Literal["taxi", "cluster", "packets", "transactions"] = "taxi"
+    rows_per_hour: int = Field(default=20_000, gt=0)
+    seed: int = 0
+    parameters: dict[str, Any] = Field(default_factory=dict, description="the generator's own knobs")
+
+
+class FileSource(Spec):
+    """Files dropped into the landing directory."""
+
+    path: str = Field(description="glob below the landing directory")
+
+
+class DelimitedSource(FileSource):
+    """Lines of text, one record a line; gzip by the file's ending."""
+
+    kind: Literal["csv"]
+    delimiter: str = Field(default=",", description="one character, or the words 'whitespace' or 'tab'")
+    header: bool = True
+
+    @model_validator(mode="after")
+    def _delimiter_is_one_character(self) -> DelimitedSource:
+        if self.delimiter not in ("whitespace", "tab") and len(self.delimiter) != 1:
+            raise ValueError(f"delimiter is {self.delimiter!r}; write one character, or 'whitespace' or 'tab'")
+        return self
+
+
+class ParquetSource(FileSource):
+    """Parquet files; a column may change between integer and floating point from file to file."""
+
+    kind: Literal["parquet"]
+
+
+class TransactionSource(FileSource):
+    """One basket of items a line; the columns `transaction` and `item` (or `items`) come from it."""
+
+    kind: Literal["transactions"]
+    delimiter: str = "whitespace"
+    items: Literal["exploded", "kept"] = "exploded"
+
+
+Source = Annotated[GeneratorSource | DelimitedSource | ParquetSource | TransactionSource, Field(discriminator="kind")]
+
+
+class ArrivalSpec(Spec):
+    """Event time made from the order of the lines, for data that has none."""
+
+    starts: Instant
+    per_second: float = Field(gt=0, description="records that arrive in a second")
+
+
+class EventTimeSpec(Spec):
+    """How a row's event time is read, and the range outside which it is an error."""
+
+    column: Column | None = None
+    unit: Literal["timestamp", "seconds", "milliseconds", "microseconds", "nanoseconds"] = "timestamp"
+    since: Instant = Field(default=0, description="the instant that a numeric time counts from")
+    zone: str = Field(default="UTC", description="zone of texts and timestamps that carry none")
+    arrival: ArrivalSpec | None = None
+    not_before: Instant = parse_instant("1980-01-01")
+    not_after: Instant = parse_instant("2100-01-01")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> EventTimeSpec:
+        if (self.column is None) == (self.arrival is None):
+            raise ValueError("event_time needs exactly one of column and arrival")
+        if self.not_before >= self.not_after:
+            raise ValueError("event_time: not_before must be earlier than not_after")
+        return self
+
+
+class DatasetSchedule(Spec):
+    """How often the dataset's DAG ingests."""
+
+    every: Duration
+
+
+class LayoutSpec(Spec):
+    """`ranked` orders files by each row's rank within (pane, key): few bytes for small samples."""
+
+    kind: Literal["plain", "ranked"] = "plain"
+    keys: list[Column] = Field(default_factory=list)
+    pane: Duration | None = None
+
+    @model_validator(mode="after")
+    def _ranked_names_its_keys(self) -> LayoutSpec:
+        if self.kind == "ranked" and (not self.keys or self.pane is None):
+            raise ValueError("layout: ranked needs keys (the columns its queries group by) and pane, e.g. '10 minutes'")
+        return self
+
+
+class DatasetSpec(Spec):
+    """One dataset, one file `datasets/<name>.yaml`."""
+
+    name: Name
+    description: str = ""
+    owner: str = "data-platform"
+    tags: list[str] = Field(default_factory=list)
+    source: Source
+    schedule: DatasetSchedule
+    event_time: EventTimeSpec
+    columns: list[ColumnSpec] = Field(min_length=1)
+    derived: dict[Column, Expression] = Field(default_factory=dict, description="name: Spark SQL expression")
+    exclude: dict[str, Expression] = Field(default_factory=dict, description="reason: condition of rows not counted")
+    identity: list[Column] = Field(default_factory=list, description="columns that identify a row; none: its place")
+    partition: Literal["date", "hour"] = "date"
+    layout: LayoutSpec = LayoutSpec()
+    allowed_lateness: Duration = Field(default=86_400_000_000)
+    retention: Duration = Field(default=7 * 86_400_000_000, description="VACUUM keeps this much history")
+
+    @model_validator(mode="after")
+    def _names_are_consistent(self) -> DatasetSpec:
+        names = [column.name for column in self.columns] + list(self.derived)
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        if doubled:
+            raise ValueError(f"columns and derived declare {', '.join(doubled)} more than once; rename one")
+        reserved = sorted(n for n in names if n.startswith("_") or n in RESERVED)
+        if reserved:
+            raise ValueError(f"column name {', '.join(reserved)} is reserved by Sluice; rename it with `source:`")
+        for key, used in (
+            ("event_time.column", [self.event_time.column]),
+            ("identity", self.identity),
+            ("layout.keys", self.layout.keys),
+        ):
+            for name in used:
+                if name is not None and name not in names:
+                    raise ValueError(f"{key} names {name!r}, which is no declared column; declared: {', '.join(names)}")
+        return self
+
+    @property
+    def column_names(self) -> list[str]:
+        """Every column a query may use: declared, then derived."""
+        return [column.name for column in self.columns] + list(self.derived)
+
+
+RESERVED = frozenset({
+    "slot", "window_start", "window_end", "pane", "leg", "policy", "confidence", "is_exact", "is_imputed",
+    "sampling_rate", "sampled_rows", "population", "run_id", "revision", "published_at", "event_time", "u",
+})  # fmt: skip

@@ -1,0 +1,206 @@
+"""A query as its owner writes it: windows, keys, measures, how much to shed and what error is allowed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from shedding.spec.durations import Duration, format_duration
+from shedding.spec.model import Column, Expression, Name, Spec
+from shedding.windows import Timeline
+
+Aggregate = Literal["avg", "sum", "count", "min", "max", "quantile", "count_distinct", "ratio"]
+EXACT_ONLY = frozenset({"min", "max", "count_distinct"})
+PolicyName = Literal["exact", "uniform", "proportional", "cod", "optimal", "k_optimal", "posterior"]
+Fraction = Annotated[float, Field(gt=0, le=1)]
+
+
+class WindowSpec(Spec):
+    """Half-open, UTC, epoch-aligned windows; a slide above the size leaves gaps whose rows are never read."""
+
+    size: Duration
+    slide: Duration | None = Field(default=None, description="left out: the size (tumbling)")
+
+
+class MeasureSpec(Spec):
+    """One aggregate of one column (count: of the rows; ratio: sum of a column over sum of another)."""
+
+    name: Name
+    agg: Aggregate
+    column: Column | None = None
+    over: Column | None = Field(default=None, description="denominator column of a ratio")
+    q: float | None = Field(default=None, gt=0, lt=1, description="which quantile")
+    near_zero: bool = Field(default=False, description="values may be near zero: errors relative to the row spread")
+    magnitude: int = Field(default=40, ge=1, le=62, description="absolute values are below 2**magnitude")
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> MeasureSpec:
+        if self.agg == "count" and self.column is not None:
+            raise ValueError(f"measure {self.name}: count counts rows and takes no column; remove column")
+        if self.agg != "count" and self.column is None:
+            raise ValueError(f"measure {self.name}: {self.agg} needs column")
+        if (self.agg == "quantile") != (self.q is not None):
+            raise ValueError(f"measure {self.name}: q goes with agg: quantile and only there, e.g. q: 0.9")
+        if (self.agg == "ratio") != (self.over is not None):
+            raise ValueError(f"measure {self.name}: over (the denominator) goes with agg: ratio and only there")
+        return self
+
+
+class JoinSpec(Spec):
+    """Equi-join with a second dataset on the group-by keys, within the same window (CoD's third query type)."""
+
+    dataset: Name
+    on: list[Column] = Field(min_length=1)
+    where: Expression | None = None
+
+
+class TopSpec(Spec):
+    """Publish only the n keys with the largest value of one measure, per window."""
+
+    by: Name
+    n: int = Field(gt=0)
+
+
+class QuerySchedule(Spec):
+    """The slot: one DAG run computes the windows that end in it."""
+
+    every: Duration
+
+
+class BudgetSpec(Spec):
+    """How many rows may be processed: a fraction of the slot's rows, or a number of rows a slot."""
+
+    fraction: Fraction | None = None
+    rows: int | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> BudgetSpec:
+        if (self.fraction is None) == (self.rows is None):
+            raise ValueError("budget needs exactly one of fraction (in (0, 1]) and rows (a positive number)")
+        return self
+
+
+class ShedSpec(Spec):
+    """What is shed, and by which policy."""
+
+    policy: PolicyName = "posterior"
+    budget: BudgetSpec
+    compare: list[PolicyName] = Field(default_factory=list, description="legs run beside it on audited slots")
+    completeness: Literal["best_effort", "required"] = "best_effort"
+    goal: Literal["variance", "relative", "support"] = "relative"
+    support: Fraction | None = Field(default=None, description="support threshold, with goal: support")
+    groups: int = Field(default=8, gt=0, description="k of k_optimal")
+
+    @model_validator(mode="after")
+    def _support_goes_with_its_goal(self) -> ShedSpec:
+        if (self.goal == "support") != (self.support is not None):
+            raise ValueError("support (the threshold, e.g. 0.01) goes with goal: support and only there")
+        return self
+
+
+class AuditSpec(Spec):
+    """One slot in `one_in` also gets the exact leg; 1 means always side by side."""
+
+    one_in: int = Field(default=10, ge=1)
+    drift_limit: float | None = Field(
+        default=None, gt=0, le=1, description="concept distance above which the next slot is audited too"
+    )
+
+
+class GateSpec(Spec):
+    """The error budgets that an answer must meet before it is published."""
+
+    mean_relative_error: float | None = Field(default=None, gt=0)
+    p95_relative_error: float | None = Field(default=None, gt=0)
+    worst_relative_error: float | None = Field(default=None, gt=0)
+    missing_keys: int | None = Field(default=0, ge=0)
+    coverage: float | None = Field(default=None, gt=0, lt=1)
+    processed_over_budget: float | None = Field(default=None, gt=0, description="processed rows over budgeted rows")
+    drift: float | None = Field(default=None, gt=0, le=1)
+    row_count_change: float | None = Field(default=None, gt=0, description="keys against the prior's, relative")
+    audit_age: Duration | None = Field(default=None, description="how old the last audit may be")
+    allow_empty: bool = Field(default=False, description="a slot without rows passes and publishes nothing")
+    warn: list[str] = Field(default_factory=list, description="checks that only warn")
+    on_failure: Literal["quarantine", "repair", "widen", "ask"] = "quarantine"
+    approval_timeout: Duration = Field(default=86_400_000_000)
+
+    @model_validator(mode="after")
+    def _sensible(self) -> GateSpec:
+        mean, p95, worst = self.mean_relative_error, self.p95_relative_error, self.worst_relative_error
+        for low_name, low, high_name, high in (
+            ("mean_relative_error", mean, "p95_relative_error", p95),
+            ("p95_relative_error", p95, "worst_relative_error", worst),
+            ("mean_relative_error", mean, "worst_relative_error", worst),
+        ):
+            if low is not None and high is not None and low > high:
+                raise ValueError(f"{low_name} {low} is above {high_name} {high}; budgets widen from mean to worst")
+        checks = {name for name in type(self).model_fields if name not in NOT_CHECKS}
+        unknown = sorted(set(self.warn) - checks)
+        if unknown:
+            raise ValueError(f"warn names {', '.join(unknown)}, which is no check; checks: {', '.join(sorted(checks))}")
+        return self
+
+
+NOT_CHECKS = frozenset({"allow_empty", "warn", "on_failure", "approval_timeout"})
+
+
+class QuerySpec(Spec):
+    """One query, one file `queries/<name>.yaml`."""
+
+    name: Name
+    description: str = ""
+    owner: str = "data-platform"
+    tags: list[str] = Field(default_factory=list)
+    dataset: Name
+    where: Expression | None = None
+    join: JoinSpec | None = None
+    window: WindowSpec
+    group_by: list[Column] = Field(default_factory=list)
+    measures: list[MeasureSpec] = Field(min_length=1)
+    top: TopSpec | None = None
+    schedule: QuerySchedule
+    shed: ShedSpec
+    estimates: Literal["shrunk", "plain"] = "shrunk"
+    audit: AuditSpec = AuditSpec()
+    publish: Literal["shed", "best"] = "shed"
+    gate: GateSpec = GateSpec()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> QuerySpec:
+        slide, slot = self.window.slide or self.window.size, self.schedule.every
+        if slot % slide:
+            raise ValueError(
+                f"schedule.every {format_duration(slot)} is no multiple of window.slide {format_duration(slide)}; "
+                f"write e.g. every: {format_duration(slide * max(1, round(slot / slide)))}"
+            )
+        names = [measure.name for measure in self.measures]
+        taken = [n for n in names if names.count(n) > 1] + sorted(set(names) & set(self.group_by))
+        if taken:
+            raise ValueError(f"measure name {taken[0]!r} is taken by another measure or key; rename it")
+        if len(set(self.group_by)) != len(self.group_by):
+            raise ValueError("group_by names a column twice; remove one")
+        if self.top is not None and self.top.by not in names:
+            raise ValueError(f"top.by is {self.top.by!r}, which is no measure; measures: {', '.join(names)}")
+        if self.top is not None and not self.group_by:
+            raise ValueError("top needs group_by: a query without keys has one row a window; remove top")
+        exact_only = [m.name for m in self.measures if m.agg in EXACT_ONLY]
+        if exact_only and self.shed.policy != "exact":
+            raise ValueError(
+                f"measure {exact_only[0]!r} has no honest estimate from a sample; "
+                f"write shed.policy: exact, or move it to a query of its own"
+            )
+        if self.join is not None and sorted(self.join.on) != sorted(self.group_by):
+            raise ValueError("a join groups by the columns it joins on; write the same columns in join.on and group_by")
+        return self
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The query's panes, windows and slots."""
+        return Timeline(size=self.window.size, slide=self.window.slide or self.window.size, slot=self.schedule.every)
+
+    @property
+    def legs(self) -> list[str]:
+        """The legs of an audited slot: the published one first, then the compared ones and exact."""
+        return list(dict.fromkeys([self.shed.policy, *self.shed.compare, "exact"]))
