@@ -1,0 +1,103 @@
+"""The small Delta tables (everything but raw rows), read and written without a JVM.
+
+Every write is one atomic commit that replaces exactly the partitions it names, so a re-run yields the
+same table whatever ran before. Concurrent writers of different partitions do not disturb each other;
+writers of the same one are serialised by retrying, the later winning.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from shedding.errors import ConflictError, DataError
+from shedding.spec.durations import as_datetime
+
+ATTEMPTS = 8
+
+
+def slot_name(slot: int) -> str:
+    """A slot's partition value: ISO basic, sortable, free of characters that paths escape.
+
+    >>> slot_name(0)
+    '19700101T000000Z'
+    """
+    moment = as_datetime(slot)
+    fraction = f".{moment.microsecond:06d}" if moment.microsecond else ""
+    return f"{moment:%Y%m%dT%H%M%S}{fraction}Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A Delta table at `uri`, partitioned by string columns."""
+
+    uri: str
+    partition_by: tuple[str, ...] = ()
+
+    def exists(self) -> bool:
+        """Whether anything was ever committed here."""
+        from deltalake import DeltaTable
+
+        return bool(DeltaTable.is_deltatable(self.uri))
+
+    def version(self) -> int | None:
+        """The newest version, or None where there is no table."""
+        return int(self._open().version()) if self.exists() else None
+
+    def schema(self) -> pa.Schema | None:
+        """The Arrow schema, or None where there is no table."""
+        return pa.schema(self._open().schema().to_arrow()) if self.exists() else None
+
+    def read(
+        self,
+        where: Sequence[tuple[str, str, Any]] = (),
+        columns: Sequence[str] | None = None,
+        version: int | None = None,
+    ) -> pa.Table:
+        """The rows that meet every condition `(column, operator, value)`, at a pinned version if one is given.
+
+        Raises DataError where there is no table.
+        """
+        if not self.exists():
+            raise DataError(f"there is no table at {self.uri} yet; run what fills it first")
+        return self._open(version).to_pyarrow_table(
+            filters=list(where) or None, columns=list(columns) if columns is not None else None
+        )
+
+    def replace(self, rows: pa.Table, where: Mapping[str, str], metadata: Mapping[str, Any]) -> int:
+        """Atomically make `rows` the whole content of the partitions that `where` names; the new version.
+
+        Columns that the table lacks are added (older rows read null). No rows: the partitions end empty.
+        """
+        predicate = " AND ".join(f"{column} = '{value}'" for column, value in where.items())
+        return self._commit(rows, metadata, mode="overwrite", predicate=predicate)
+
+    def append(self, rows: pa.Table, metadata: Mapping[str, Any]) -> int:
+        """Atomically add rows; the new version."""
+        return self._commit(rows, metadata, mode="append")
+
+    def _open(self, version: int | None = None) -> Any:
+        from deltalake import DeltaTable
+
+        return DeltaTable(self.uri, version=version)
+
+    def _commit(self, rows: pa.Table, metadata: Mapping[str, Any], **how: Any) -> int:
+        from deltalake import CommitProperties, DeltaTable, write_deltalake
+        from deltalake.exceptions import CommitFailedError
+
+        properties = CommitProperties(custom_metadata={"userMetadata": json.dumps(metadata, sort_keys=True)})
+        for attempt in range(ATTEMPTS):
+            try:
+                # Two first writers would both try version 0; "ignore" lets one of them create it.
+                DeltaTable.create(self.uri, rows.schema, mode="ignore", partition_by=list(self.partition_by))
+                table = self._open()
+                write_deltalake(table, rows, schema_mode="merge", commit_properties=properties, **how)
+                return int(table.version())
+            except CommitFailedError:
+                time.sleep(0.05 * 2**attempt)
+        raise ConflictError(f"{ATTEMPTS} concurrent commits to {self.uri} collided; run again when it is quieter")

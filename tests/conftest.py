@@ -1,0 +1,44 @@
+"""Fixtures every part shares: one Spark session, a fresh warehouse, the real slices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shedding.config import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("SLUICE_TEST_DATA", ROOT.parent / "shared" / "data"))
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """A fresh warehouse and landing directory, with the repository's own specs."""
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    return Settings(warehouse=str(tmp_path / "warehouse"), landing=landing, docs=tmp_path / "docs", master="local[2]")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The suite's one session; jobs called in-process find and use it."""
+    from shedding.spark.session import start_session
+
+    session = start_session(Settings(master="local[2]"), "sluice-tests")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The real slices; a machine without them fails the tests that need them."""
+    if not DATA.is_dir():
+        pytest.fail(f"the real slices are missing at {DATA}; set SLUICE_TEST_DATA, or deselect with -m 'not data'")
+    return DATA
