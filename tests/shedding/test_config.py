@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shedding.config import Settings
+from shedding.errors import ConfigError
+
+
+def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLUICE_WAREHOUSE", "from-environment")
+    assert Settings.load().warehouse == "from-environment"
+    assert Settings.load(warehouse="from-flag").warehouse == "from-flag"
+    assert Settings.load(warehouse=None).warehouse == "from-environment"
+
+
+def test_a_wrong_setting_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLUICE_SHUFFLE_PARTITIONS", "many")
+    with pytest.raises(ConfigError, match="shuffle_partitions .*SLUICE_SHUFFLE_PARTITIONS.*'many'"):
+        Settings.load()
+
+
+def test_a_child_process_gets_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings = Settings(warehouse=str(tmp_path), landing=tmp_path / "in", shuffle_partitions=7)
+    for name, value in settings.environment().items():
+        monkeypatch.setenv(name, value)
+    assert Settings.load() == settings
