@@ -1,0 +1,45 @@
+# Sluice: everything a person runs. `make` alone lists it.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup lock run test test-fast lint bench chaos clean
+
+BIN := .venv/bin
+ONLY ?=
+DATA ?=
+N ?= 40
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install everything: venv, locked packages, Java, Delta's jars (only what is missing)
+	@bash infra/setup.sh
+
+lock: setup ## write infra/requirements.lock anew from pyproject.toml
+	@$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --python-version 3.11 \
+		--all-extras pyproject.toml -o infra/requirements.lock
+
+run: setup ## start Airflow on 127.0.0.1, fill and publish the example, stay up until Ctrl-C
+	@exec $(BIN)/python -m infra.run $(if $(RUN_ONCE),--once)
+
+lint: setup ## ruff (rules and format) and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+test: lint ## lint, types and every test
+	@$(BIN)/pytest
+
+test-fast: setup ## the tests that need neither Spark nor Airflow, under 2 minutes
+	@$(BIN)/pytest -m "not spark and not airflow and not chaos"
+
+bench: setup ## benchmarks; ONLY=name for one, DATA=dir for the real slices
+	@$(BIN)/python -m tests.benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(DATA),--data $(DATA))
+
+chaos: setup ## kill -9 jobs at N random moments and compare with an undisturbed run
+	@$(BIN)/python -m tests.chaos --kills $(N)
+
+clean: ## remove everything that was made: venv, jars, warehouse, Airflow's home, builds
+	@rm -rf .venv .jars .airflow .pytest_cache .ruff_cache .mypy_cache .hypothesis build warehouse landing \
+		*.egg-info metastore_db derby.log spark-warehouse
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The applications: one job a file, and the declarative datasets and queries."""

@@ -1,0 +1,34 @@
+"""What several commands take: instants and an interval of time."""
+
+from __future__ import annotations
+
+import argparse
+
+from shedding.errors import SluiceError
+from shedding.spec.durations import format_instant, parse_instant
+
+
+def instant(text: str) -> int:
+    """An ISO instant on the command line, in microseconds."""
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is {error}") from None
+
+
+def add_interval(parser: argparse.ArgumentParser, required: bool) -> None:
+    """The options `--from T --to T`."""
+    parser.add_argument("--from", dest="start", type=instant, metavar="T", required=required, help="first instant, ISO")
+    parser.add_argument("--to", dest="end", type=instant, metavar="T", required=required, help="instant after the last")
+
+
+def interval(arguments: argparse.Namespace) -> tuple[int, int] | None:
+    """The interval [from, to), None where neither is given; both or none, and not empty."""
+    start, end = arguments.start, arguments.end
+    if start is None and end is None:
+        return None
+    if start is None or end is None:
+        raise SluiceError("--from and --to go together; give both")
+    if start >= end:
+        raise SluiceError(f"--from {format_instant(start)} is not before --to {format_instant(end)}; swap them")
+    return start, end

@@ -1,0 +1,53 @@
+"""`python -m tests.benchmarks [--only NAME] [--data DIR]`: run the benchmarks, each in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.benchmarks.harness import Bench
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE.parent.parent / "build" / "bench"
+
+
+def available() -> list[str]:
+    """Every benchmark there is, by name."""
+    return sorted(file.stem.removeprefix("bench_") for file in HERE.glob("bench_*.py"))
+
+
+def run(name: str, data: Path | None) -> None:
+    """Run one benchmark here; print its table and write its result file."""
+    bench = Bench(name, data)
+    getattr(importlib.import_module(f"tests.benchmarks.bench_{name}"), f"bench_{name}")(bench)
+    file = bench.write(RESULTS)
+    print(f"{bench.table()}\n  -> {file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file}")
+
+
+def main() -> int:
+    """0 where every chosen benchmark ran."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--only", metavar="NAME", help=f"one of: {', '.join(available())}")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of the real slices")
+    arguments = parser.parse_args()
+    if arguments.only is None:
+        # A process each, so that no benchmark's memory or JVM counts for another.
+        data = ["--data", str(arguments.data)] if arguments.data else []
+        codes = [
+            subprocess.run([sys.executable, "-m", "tests.benchmarks", "--only", name, *data], check=False).returncode
+            for name in available()
+        ]
+        return int(any(codes))
+    if arguments.only not in available():
+        parser.error(f"there is no benchmark {arguments.only!r}; there is: {', '.join(available())}")
+    if arguments.data is not None and not arguments.data.is_dir():
+        parser.error(f"there is no directory {arguments.data}")
+    run(arguments.only, arguments.data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
