@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,35 +69,73 @@ class Table:
             filters=list(where) or None, columns=list(columns) if columns is not None else None
         )
 
-    def replace(self, rows: pa.Table, where: Mapping[str, str], metadata: Mapping[str, Any]) -> int:
+    def replace(self, rows: pa.Table, where: Mapping[str, str | int], metadata: Mapping[str, Any]) -> int:
         """Atomically make `rows` the whole content of the partitions that `where` names; the new version.
 
         Columns that the table lacks are added (older rows read null). No rows: the partitions end empty.
         """
-        predicate = " AND ".join(f"{column} = '{value}'" for column, value in where.items())
-        return self._commit(rows, metadata, mode="overwrite", predicate=predicate)
+        return self._commit(lambda _: (rows, None), metadata, mode="overwrite", predicate=_predicate(where))
+
+    def revise(
+        self,
+        build: Callable[[int], pa.Table],
+        where: Mapping[str, str | int],
+        counter: str,
+        metadata: Mapping[str, Any],
+    ) -> tuple[int, int]:
+        """Like `replace`, for rows that carry how often they were written: the new version and that number.
+
+        `build(n)` makes the rows of the n-th write under the name `counter`. The count is Delta's own transaction
+        identifier, committed with the rows: two writers never get the same number, and no number is left out.
+        """
+        counted = 0
+
+        def prepare(table: Any) -> tuple[pa.Table, Any]:
+            nonlocal counted
+            from deltalake import Transaction
+
+            counted = (0 if table is None else table.transaction_version(counter) or 0) + 1
+            return build(counted), Transaction(counter, counted)
+
+        version = self._commit(prepare, metadata, mode="overwrite", predicate=_predicate(where))
+        return version, counted
 
     def append(self, rows: pa.Table, metadata: Mapping[str, Any]) -> int:
         """Atomically add rows; the new version."""
-        return self._commit(rows, metadata, mode="append")
+        return self._commit(lambda _: (rows, None), metadata, mode="append")
 
     def _open(self, version: int | None = None) -> Any:
         from deltalake import DeltaTable
 
         return DeltaTable(self.uri, version=version)
 
-    def _commit(self, rows: pa.Table, metadata: Mapping[str, Any], **how: Any) -> int:
+    def _commit(self, prepare: Callable[[Any], tuple[pa.Table, Any]], metadata: Mapping[str, Any], **how: Any) -> int:
+        """Commit what `prepare` makes of the table as it stands; on a conflict, of the table as it then stands."""
         from deltalake import CommitProperties, DeltaTable, write_deltalake
         from deltalake.exceptions import CommitFailedError
 
-        properties = CommitProperties(custom_metadata={"userMetadata": json.dumps(metadata, sort_keys=True)})
+        text = {"userMetadata": json.dumps(metadata, sort_keys=True)}
         for attempt in range(ATTEMPTS):
             try:
-                # Two first writers would both try version 0; "ignore" lets one of them create it.
-                DeltaTable.create(self.uri, rows.schema, mode="ignore", partition_by=list(self.partition_by))
+                if not self.exists():
+                    # Two first writers would both try version 0; "ignore" lets one of them create it.
+                    schema = prepare(None)[0].schema
+                    DeltaTable.create(self.uri, schema, mode="ignore", partition_by=list(self.partition_by))
                 table = self._open()
+                rows, transaction = prepare(table)  # of the very snapshot that the commit is checked against
+                transactions = [transaction] if transaction is not None else None
+                properties = CommitProperties(custom_metadata=text, app_transactions=transactions)
                 write_deltalake(table, rows, schema_mode="merge", commit_properties=properties, **how)
                 return int(table.version())
             except CommitFailedError:
                 time.sleep(0.05 * 2**attempt)
         raise ConflictError(f"{ATTEMPTS} concurrent commits to {self.uri} collided; run again when it is quieter")
+
+
+def _predicate(where: Mapping[str, str | int]) -> str:
+    """An equality for each column, as SQL."""
+    return " AND ".join(f"{column} = {_literal(value)}" for column, value in where.items())
+
+
+def _literal(value: str | int) -> str:
+    return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
