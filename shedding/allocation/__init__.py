@@ -1,0 +1,7 @@
+"""Allocation: which share of each key's rows is kept under a budget. Pure arrays, no Spark."""
+
+from shedding.allocation.budget import Allocation, Budget
+from shedding.allocation.goals import Goal
+from shedding.allocation.ratios import optimal_rates
+
+__all__ = ["Allocation", "Budget", "Goal", "optimal_rates"]

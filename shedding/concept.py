@@ -1,0 +1,173 @@
+"""The concept of a slot: what is known of its keys before a row is read (CoD, Table II, joined with the priors).
+
+Scalar query: one key. Grouped query: one row a key. Equi-join: a key on each side, for the keys that both sides have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shedding.errors import BudgetError
+
+Floats = NDArray[np.float64]
+
+SPREAD_FLOOR = 0.01
+"""Least spread of a key, relative to the median: a prior that saw no spread does not prove that there is none."""
+SPREAD_CEILING = 1e100
+"""Squares of larger spreads would overflow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """Per-key statistics of a slot; K keys, M measures that drive the allocation.
+
+    population (K,): rows of the key in the slot, positive; `known` says whether they were counted at arrival or are
+    estimated from priors. cv (K, M): relative spread of one row, so that n of N rows give a relative variance of
+    cv^2 / n (1 - n / N); nan: no prior knows, inf: the mean is zero. scale (K, M): |value|, which turns relative into
+    absolute errors. prior_variance (K, M): relative variance of the estimate from history alone; nan or inf: none.
+    weight (K,): importance v_k >= 0. cost (K,): cost units of one row.
+    """
+
+    population: Floats
+    known: bool
+    cv: Floats
+    scale: Floats
+    prior_variance: Floats
+    weight: Floats
+    cost: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("population", "cv", "scale", "prior_variance", "weight", "cost"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        keys = self.population.size
+        for name in ("population", "weight", "cost"):
+            values = getattr(self, name)
+            if values.shape != (keys,):
+                raise BudgetError(f"concept.{name} has shape {values.shape}; give one number for each of {keys} keys")
+            positive = values >= 0 if name == "weight" else values > 0
+            if not np.all(np.isfinite(values) & positive):
+                worst = int(np.flatnonzero(~(np.isfinite(values) & positive))[0])
+                raise BudgetError(
+                    f"concept.{name} of key {worst} is {values[worst]}; it must be finite and "
+                    f"{'not negative' if name == 'weight' else 'positive'}, leave other keys out"
+                )
+        if keys and not np.any(self.weight):
+            raise BudgetError("concept.weight is 0 for every key; give at least one key a positive weight")
+        for name in ("cv", "scale", "prior_variance"):
+            values = getattr(self, name)
+            if values.ndim != 2 or values.shape != self.cv.shape or values.shape[0] != keys:
+                raise BudgetError(f"concept.{name} has shape {values.shape}; it must be ({keys}, measures) like cv")
+            if np.any(values < 0):
+                raise BudgetError(f"concept.{name} holds a negative number; spreads, scales and variances are not")
+
+    @classmethod
+    def grouped(
+        cls,
+        population: ArrayLike,
+        *,
+        known: bool = True,
+        cv: ArrayLike | None = None,
+        scale: ArrayLike | None = None,
+        prior_variance: ArrayLike | None = None,
+        weight: ArrayLike | float = 1.0,
+        cost: ArrayLike | float = 1.0,
+    ) -> Concept:
+        """A concept with defaults: cv and prior variance unknown, scale, weight and cost 1. (K,) counts as (K, 1)."""
+        rows = np.atleast_1d(np.asarray(population, dtype=np.float64))
+        shape = (rows.size, 1 if cv is None else np.atleast_2d(np.asarray(cv).T).shape[0])
+
+        def table(values: ArrayLike | None, default: float) -> Floats:
+            if values is None:
+                return np.full(shape, default)
+            given = np.asarray(values, dtype=np.float64)
+            return given.reshape(-1, 1) if given.ndim < 2 else given
+
+        return cls(
+            population=rows,
+            known=known,
+            cv=table(cv, np.nan),
+            scale=table(scale, 1.0),
+            prior_variance=table(prior_variance, np.nan),
+            weight=np.broadcast_to(np.asarray(weight, dtype=np.float64), rows.shape),
+            cost=np.broadcast_to(np.asarray(cost, dtype=np.float64), rows.shape),
+        )
+
+    @classmethod
+    def scalar(cls, population: float, mean: float, variance: float, *, known: bool = True) -> Concept:
+        """CoD's concept of a query without keys: (mean, variance), hence one rate."""
+        spread = float(np.sqrt(variance)) / abs(mean) if mean else np.inf
+        return cls.grouped([population], known=known, cv=[spread], scale=[abs(mean)])
+
+    def __len__(self) -> int:
+        return self.population.size
+
+    @property
+    def full_cost(self) -> Floats:
+        """Cost of keeping all rows of a key: N_k times the cost of a row; keeping rate r costs r times that."""
+        return self.population * self.cost
+
+    def spread(self) -> Floats:
+        """cv with every gap filled, finite and positive: what allocation computes with.
+
+        Unknown: the median of the measure's known keys. Infinite: the largest finite one. Below a hundredth of the
+        median, zero included: raised to it. No key known: 1 for all, which is an equal number of rows a key.
+        """
+        return (
+            np.column_stack([_filled(column) for column in self.cv.T]) if self.cv.shape[1] else np.ones((len(self), 1))
+        )
+
+    def uncertainty(self) -> Floats:
+        """prior_variance, unknown ones and those above 1 set to 1: a missing key counts as 100 % wrong."""
+        if not self.cv.shape[1]:
+            return np.ones((len(self), 1))
+        return np.where(np.isnan(self.prior_variance), 1.0, np.minimum(self.prior_variance, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class JoinConcept:
+    """Concept of an equi-join: rows of each key on both sides, only for keys that both sides have.
+
+    A row whose key is on one side only can join nothing: it is shed at no loss and appears in no result here.
+    """
+
+    keys: NDArray[Any]
+    left: Floats
+    right: Floats
+
+    @classmethod
+    def of(cls, left_keys: ArrayLike, left: ArrayLike, right_keys: ArrayLike, right: ArrayLike) -> JoinConcept:
+        """Intersect the histograms of both sides (unique keys each); the keys come out sorted.
+
+        >>> JoinConcept.of(["a", "b"], [1, 2], ["b", "c"], [3, 4]).right
+        array([3.])
+        """
+        keys, i, j = np.intersect1d(left_keys, right_keys, assume_unique=True, return_indices=True)
+        return cls(keys, np.asarray(left, dtype=np.float64)[i], np.asarray(right, dtype=np.float64)[j])
+
+    def concept(self, *, known: bool = True, weight: ArrayLike | float = 1.0) -> Concept:
+        """Both sides as strata that compete for one budget: first the left ones, then the right ones.
+
+        Sampling the sides at rates p and q leaves the number of joined rows with relative variance
+        (1/p - 1) / L + (1/q - 1) / R to first order, which is that of two strata with cv 1.
+        """
+        rows = np.concatenate([self.left, self.right])
+        both = np.tile(np.broadcast_to(np.asarray(weight, dtype=np.float64), self.left.shape), 2)
+        return Concept.grouped(rows, known=known, cv=np.ones(rows.size), weight=both)
+
+    def sides(self, rates: Floats) -> tuple[Floats, Floats]:
+        """Rates of the strata of `concept`, as (left, right) rates aligned with `keys`."""
+        return rates[: self.left.size], rates[self.left.size :]
+
+
+def _filled(column: Floats) -> Floats:
+    finite = column[np.isfinite(column)]
+    positive = finite[finite > 0]
+    if not positive.size:
+        return np.ones_like(column)
+    middle = float(np.median(positive))
+    filled = np.where(np.isnan(column), middle, np.where(np.isinf(column), positive.max(), column))
+    return np.asarray(np.clip(filled, SPREAD_FLOOR * middle, SPREAD_CEILING))

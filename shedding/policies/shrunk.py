@@ -1,0 +1,46 @@
+"""posterior: the allocation that knows that its estimates will be shrunk to history (estimates.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shedding.allocation.budget import Allocation, Budget, completeness_floor, split
+from shedding.allocation.goals import Goal
+from shedding.allocation.outcome import settle
+from shedding.allocation.posterior import PosteriorCurve, posterior_rates
+from shedding.concept import Concept
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _PosteriorObjective:
+    curve: PosteriorCurve
+
+    def errors(self, concept: Concept, rates: Floats) -> Floats:
+        return self.curve.errors(rates)
+
+    def total(self, concept: Concept, errors: Floats) -> float:
+        return float(np.sum(concept.weight / concept.weight.sum() * errors)) if len(concept) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """The least mean relative error after shrinkage; a fifth of the uniform rate is every key's.
+
+    `expected_error` is the posterior error s(n) of each key, `total_error` its weighted mean; the goal does not change
+    them: shrinkage is defined for relative errors.
+    """
+
+    goal: Goal
+    name: str = "posterior"
+
+    def allocate(self, concept: Concept, budget: Budget) -> Allocation:
+        """The greedy rates along the keys' posterior curves, within lower bounds where completeness is required."""
+        share = split(concept, budget)
+        curve = PosteriorCurve.of(concept)
+        rates = posterior_rates(concept, curve, share.capacity, completeness_floor(concept, budget))
+        return settle(concept, budget, share, rates, _PosteriorObjective(curve))
