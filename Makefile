@@ -37,7 +37,7 @@ bench: setup ## benchmarks; ONLY=name for one, DATA=dir for the real slices
 	@$(BIN)/python -m tests.benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(DATA),--data $(DATA))
 
 chaos: setup ## kill -9 jobs at N random moments and compare with an undisturbed run
-	@$(BIN)/python -m tests.chaos --kills $(N)
+	@$(BIN)/python -m tests.chaos --n $(N)
 
 clean: ## remove everything that was made: venv, jars, warehouse, Airflow's home, builds
 	@rm -rf .venv .jars .airflow .pytest_cache .ruff_cache .mypy_cache .hypothesis build warehouse landing \

@@ -22,7 +22,7 @@ def available() -> list[str]:
 def run(name: str, data: Path | None) -> None:
     """Run one benchmark here; print its table and write its result file."""
     bench = Bench(name, data)
-    getattr(importlib.import_module(f"tests.benchmarks.bench_{name}"), f"bench_{name}")(bench)
+    importlib.import_module(f"tests.benchmarks.bench_{name}").run(bench)
     file = bench.write(RESULTS)
     print(f"{bench.table()}\n  -> {file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file}")
 

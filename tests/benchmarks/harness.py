@@ -1,6 +1,6 @@
 """The harness of every benchmark: warm-up, interleaved repetitions, medians and spread, peak memory, one result file.
 
-A benchmark is one function `bench_<name>(bench: Bench)` in `tests/benchmarks/bench_<name>.py`.
+A benchmark is one function `run(bench: Bench)` in `tests/benchmarks/bench_<name>.py`.
 """
 
 from __future__ import annotations
