@@ -1,0 +1,1 @@
+"""One factory per kind of DAG; the files beside this folder call them for every specification."""

@@ -1,0 +1,52 @@
+"""The DAG of a dataset: rows of each interval into `raw/<dataset>`."""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG, Param
+
+from factories.assets import announce_version, raw_asset
+from factories.documentation import dataset_page
+from factories.schedule import START, timetable
+from factories.spark import spark_job
+from shedding.config import Settings
+from shedding.spec import Catalog, DatasetSpec
+
+FROM = "{{ params['from'] or (data_interval_start or dag_run.run_after).isoformat() }}"
+TO = "{{ params['to'] or (data_interval_end or dag_run.run_after).isoformat() }}"
+
+
+def ingest_dag(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> DAG:
+    """`ingest_<dataset>`: one Spark application a run, one run at a time."""
+    asset = raw_asset(dataset.name)
+    generated = dataset.source.kind == "generator"
+    with DAG(
+        f"ingest_{dataset.name}",
+        description=dataset.description or f"Rows of {dataset.name} into raw/{dataset.name}",
+        schedule=timetable(dataset.schedule.every),
+        start_date=START,
+        catchup=False,
+        auto_register=False,
+        max_active_runs=1,
+        tags=["ingest", dataset.source.kind, *dataset.tags],
+        default_args={"owner": dataset.owner},
+        params=_interval_params() if generated else {},
+        doc_md=dataset_page(dataset, catalog),
+    ) as dag:
+        spark_job(
+            settings,
+            "ingest",
+            ["--dataset", dataset.name, *(["--from", FROM, "--to", TO] if generated else [])],
+            task_id="ingest",
+            outlets=[asset],
+            post_execute=announce_version(settings, asset),
+            doc_md="Reads what has arrived, quarantines broken rows, counts the queries' keys.",
+        )
+    return dag
+
+
+def _interval_params() -> dict[str, Param]:
+    """A run started by hand may name its own interval, e.g. to fill a day with one JVM."""
+    return {
+        name: Param(None, type=["null", "string"], description=f"{text}, ISO; left out: the run's interval")
+        for name, text in (("from", "first instant"), ("to", "instant after the last"))
+    }

@@ -1,0 +1,77 @@
+"""The DAG of a query: one slot from raw rows to a published or quarantined answer."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from airflow.providers.standard.operators.hitl import HITLBranchOperator
+from airflow.sdk import DAG, Param, chain
+
+from factories import slot_tasks
+from factories.documentation import query_page
+from factories.schedule import START, timetable
+from factories.spark import spark_job
+from shedding.config import Settings
+from shedding.spec import Catalog, QuerySpec
+
+SLOT = "{{ slot_of_run(dag_run, params) }}"
+ONE_UPSTREAM = "none_failed_min_one_success"
+
+
+def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
+    """`query_<name>`: wait_for_raw -> aggregate -> gate -> publish, or what the gate's `on_failure` says."""
+    with DAG(
+        f"query_{query.name}",
+        description=query.description or f"Windows of {query.dataset}, within an error budget",
+        schedule=timetable(query.schedule.every),
+        start_date=START,
+        catchup=False,
+        auto_register=False,
+        max_active_runs=2,
+        tags=["query", query.shed.policy, query.dataset, *query.tags],
+        default_args={"owner": query.owner},
+        params={"slot": Param(None, type=["null", "string"], description="start of the slot, ISO; else the run's own")},
+        user_defined_macros={"slot_of_run": slot_tasks.slot_name_of(query)},
+        doc_md=query_page(query),
+    ) as dag:
+        wait = slot_tasks.wait_for_raw(query, catalog, settings)
+        aggregate = _slot_job(settings, query, "aggregate")
+        publish = slot_tasks.publish(query, settings, trigger_rule=ONE_UPSTREAM)
+        quarantine = slot_tasks.quarantine(query, settings, trigger_rule=ONE_UPSTREAM)
+        remedy, judged_again = _remedy(query, settings)
+        gate = slot_tasks.gate(query, settings, "gate", failed=remedy.task_id if remedy else "quarantine")
+        wait >> aggregate >> gate >> publish
+        chain(gate, *(step for step in (remedy, judged_again) if step is not None), quarantine)
+        if remedy is not None:
+            (judged_again or remedy) >> publish
+    return dag
+
+
+def _slot_job(settings: Settings, query: QuerySpec, job: str) -> Any:
+    arguments = ["--query", query.name, "--slot", SLOT, "--run-id", "{{ run_id }}"]
+    return spark_job(settings, job, arguments, task_id=job)
+
+
+def _remedy(query: QuerySpec, settings: Settings) -> tuple[Any, Any]:
+    """What a failed gate leads to before quarantine, and the gate after it: (task, second gate), either None."""
+    kind = query.gate.on_failure
+    if kind in ("repair", "widen"):
+        return _slot_job(settings, query, "repair"), slot_tasks.gate(query, settings, "gate_again", failed="quarantine")
+    if kind == "ask":
+        return _ask(query), None
+    return None, None
+
+
+def _ask(query: QuerySpec) -> HITLBranchOperator:
+    """A person decides in the UI whether the slot is published over its budget; silence means no."""
+    return HITLBranchOperator(
+        task_id="ask",
+        subject=f"Publish {query.name}, slot {SLOT}, over its error budget?",
+        body="{{ ti.xcom_pull(task_ids='gate', key='findings') }}",
+        options=["Publish", "Reject"],
+        options_mapping={"Publish": "publish", "Reject": "quarantine"},
+        defaults=["Reject"],
+        response_timeout=dt.timedelta(microseconds=query.gate.approval_timeout),
+        retries=0,
+    )

@@ -1,0 +1,101 @@
+"""The tasks of a slot that need no JVM: waiting, judging, publishing, quarantining.
+
+Heavy packages are imported when a task runs; the functions they call are those of `sluice run`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+from airflow.sdk import get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from factories.assets import published_asset
+from factories.spark import RETRIES
+from shedding.config import Settings
+from shedding.spec import Catalog, QuerySpec
+from shedding.spec.durations import format_instant, parse_instant
+
+POLL_SECONDS = 15
+LONGEST_WAIT = dt.timedelta(hours=12)
+
+
+def slot_of_run(query: QuerySpec, dag_run: Any, params: Any) -> int:
+    """The slot a run computes: the one named in its parameters, else the last whole one of its interval."""
+    if params.get("slot"):
+        return query.timeline.slot_of(parse_instant(params["slot"]))
+    end = dag_run.data_interval_end or dag_run.run_after
+    return query.timeline.slot_of(parse_instant(end)) - query.timeline.slot
+
+
+def slot_name_of(query: QuerySpec) -> Callable[[Any, Any], str]:
+    """The same for templates, as ISO text."""
+    return lambda dag_run, params: format_instant(slot_of_run(query, dag_run, params))
+
+
+def _this_slot(query: QuerySpec) -> tuple[int, str]:
+    context = get_current_context()
+    return slot_of_run(query, context["dag_run"], context["params"]), context["run_id"]
+
+
+def wait_for_raw(query: QuerySpec, catalog: Catalog, settings: Settings) -> Any:
+    """Wait, without holding a worker, until the dataset's watermark has passed the slot's end."""
+
+    @task.sensor(task_id="wait_for_raw", mode="reschedule", poke_interval=POLL_SECONDS, timeout=LONGEST_WAIT, **RETRIES)
+    def wait() -> bool:
+        from jobs.slot_run import raw_is_ready
+
+        return raw_is_ready(settings, catalog, query, _this_slot(query)[0])
+
+    return wait()
+
+
+def gate(query: QuerySpec, settings: Settings, task_id: str, failed: str) -> Any:
+    """Judge the slot and go on to `publish`, or to `failed`."""
+
+    @task.branch(task_id=task_id, retries=0)
+    def judge_slot() -> str:
+        from expectations.gate import judge
+
+        slot, run_id = _this_slot(query)
+        verdict = judge(settings, query, slot, run_id, attempt=int(task_id == "gate_again"))
+        get_current_context()["ti"].xcom_push(key="findings", value=verdict.summary)
+        return "publish" if verdict.passed else failed
+
+    return judge_slot()
+
+
+def publish(query: QuerySpec, settings: Settings, **options: Any) -> Any:
+    """Put the slot's windows into `published/<query>` in one commit."""
+    asset = published_asset(query.name)
+
+    @task(task_id="publish", outlets=[asset], **RETRIES, **options)
+    def publish_slot(*, outlet_events: Any = None) -> None:
+        from jobs.publish import publish as publish_windows
+
+        from expectations.gate import recall
+
+        slot, run_id = _this_slot(query)
+        version = publish_windows(settings, query, slot, recall(settings, query, slot, run_id), run_id)
+        outlet_events[asset].extra = {"version": version, "slot": format_instant(slot)}
+
+    return publish_slot()
+
+
+def quarantine(query: QuerySpec, settings: Settings, **options: Any) -> Any:
+    """Keep the refused rows aside and end red, with the reason in the log; the published table stays as it was."""
+
+    @task(task_id="quarantine", retries=0, **options)
+    def quarantine_slot() -> None:
+        from jobs.publish import quarantine as quarantine_windows
+
+        from expectations.gate import recall
+
+        slot, run_id = _this_slot(query)
+        verdict = recall(settings, query, slot, run_id)
+        quarantine_windows(settings, query, slot, verdict, run_id)
+        raise AirflowFailException(f"slot {format_instant(slot)} was refused: {verdict.summary}")
+
+    return quarantine_slot()
