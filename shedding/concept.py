@@ -29,7 +29,8 @@ class Concept:
     estimated from priors. cv (K, M): relative spread of one row, so that n of N rows give a relative variance of
     cv^2 / n (1 - n / N); nan: no prior knows, inf: the mean is zero. scale (K, M): |value|, which turns relative into
     absolute errors. prior_variance (K, M): relative variance of the estimate from history alone; nan or inf: none.
-    weight (K,): importance v_k >= 0. cost (K,): cost units of one row.
+    weight (K,): importance v_k >= 0. cost (K,): cost units of one row. least_u (K,): the smallest u of the key's rows
+    if it was kept at arrival, else nan; it makes completeness cheap (see `completeness_floor`).
     """
 
     population: Floats
@@ -39,9 +40,10 @@ class Concept:
     prior_variance: Floats
     weight: Floats
     cost: Floats
+    least_u: Floats
 
     def __post_init__(self) -> None:
-        for name in ("population", "cv", "scale", "prior_variance", "weight", "cost"):
+        for name in ("population", "cv", "scale", "prior_variance", "weight", "cost", "least_u"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         keys = self.population.size
         for name in ("population", "weight", "cost"):
@@ -57,6 +59,8 @@ class Concept:
                 )
         if keys and not np.any(self.weight):
             raise BudgetError("concept.weight is 0 for every key; give at least one key a positive weight")
+        if self.least_u.shape != (keys,) or np.any((self.least_u < 0) | (self.least_u >= 1)):
+            raise BudgetError(f"concept.least_u must hold a number in [0, 1), or nan, for each of {keys} keys")
         for name in ("cv", "scale", "prior_variance"):
             values = getattr(self, name)
             if values.ndim != 2 or values.shape != self.cv.shape or values.shape[0] != keys:
@@ -75,6 +79,7 @@ class Concept:
         prior_variance: ArrayLike | None = None,
         weight: ArrayLike | float = 1.0,
         cost: ArrayLike | float = 1.0,
+        least_u: ArrayLike | float = np.nan,
     ) -> Concept:
         """A concept with defaults: cv and prior variance unknown, scale, weight and cost 1. (K,) counts as (K, 1)."""
         rows = np.atleast_1d(np.asarray(population, dtype=np.float64))
@@ -94,6 +99,7 @@ class Concept:
             prior_variance=table(prior_variance, np.nan),
             weight=np.broadcast_to(np.asarray(weight, dtype=np.float64), rows.shape),
             cost=np.broadcast_to(np.asarray(cost, dtype=np.float64), rows.shape),
+            least_u=np.broadcast_to(np.asarray(least_u, dtype=np.float64), rows.shape),
         )
 
     @classmethod

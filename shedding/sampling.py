@@ -70,9 +70,9 @@ def budget_mask(u: ArrayLike, rates: ArrayLike, rows: int) -> Mask:
     >>> budget_mask([0.1, 0.2, 0.3], [0.1, 1.0, 0.5], 2)
     array([False,  True,  True])
     """
-    ratio = np.asarray(u, dtype=np.float64) / np.asarray(rates, dtype=np.float64)
     if not np.all(np.asarray(rates) > 0):
         raise DataError("rates must be positive to order rows by u / rate; leave rows of rate 0 out")
+    ratio = np.asarray(u, dtype=np.float64) / np.asarray(rates, dtype=np.float64)
     if rows >= ratio.size:
         return np.ones(ratio.shape, dtype=np.bool_)
     if rows <= 0:

@@ -99,15 +99,17 @@ def split(concept: Concept, budget: Budget) -> Share:
 def completeness_floor(concept: Concept, budget: Budget) -> Floats:
     """Least rates that lose no key: zeros for best effort.
 
-    Required: a key of N rows is missed at rate r with probability (1 - r)^N. The rates keep the expected number of
-    missed keys, hence the probability of missing any, below `LOSS`: r = 1 - (LOSS / K)^(1/N), and keys of no more than
-    log(K / LOSS) rows are kept whole. (At rate 1/N each key would be missed with probability 1/e.) That is more than
-    the one row a key of a fixed-size sample, but needs no second look at the rows. Holds for known populations; for
-    estimated ones as far as the estimate does.
+    Required, and the key's smallest u is known: 1/N, one row. `settle` then sets the threshold just above that u, so
+    one row is kept with certainty: the fixed-size form with n = 1.
+    Required otherwise: a key of N rows is missed at rate r with probability (1 - r)^N (1/e at r = 1/N). The rates keep
+    the expected number of missed keys, hence the probability of missing any, below `LOSS`: r = 1 - (LOSS / K)^(1/N);
+    keys of no more than log(K / LOSS) rows are kept whole. Holds for known populations, for estimated ones as far as
+    the estimate does.
     """
     keys = len(concept)
     if budget.completeness == "best_effort" or not keys:
         return np.zeros(keys)
     rows = math.log(keys / LOSS)
     floor = -np.expm1(-rows / concept.population)
-    return np.where(concept.population <= rows, 1.0, floor)
+    thrown = np.where(concept.population <= rows, 1.0, floor)
+    return np.where(np.isnan(concept.least_u), thrown, np.minimum(1.0, 1.0 / concept.population))

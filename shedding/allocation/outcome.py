@@ -39,17 +39,31 @@ def settle(
     left_out = np.fromiter(omitted, dtype=np.int64, count=len(omitted))
     rates[left_out] = 0.0
     errors = objective.errors(concept, rates)
-    cost = float(np.sum(rates * concept.full_cost)) + share.unseen_rate * share.unseen_cost
+    rates, rows = _complete(concept, budget, rates)
+    cost = float(np.sum(rows * concept.cost)) + share.unseen_rate * share.unseen_cost
     kept = errors.copy()
     kept[left_out] = 0.0  # an omitted key publishes nothing, so it adds no error
     over = cost - budget.rows
     return Allocation(
         rates=rates,
         unseen_rate=share.unseen_rate,
-        expected_rows=float(np.sum(rates * concept.population)) + share.unseen_rate * share.unseen_rows,
+        expected_rows=float(np.sum(rows)) + share.unseen_rate * share.unseen_rows,
         expected_cost=cost,
         expected_error=errors,
         total_error=objective.total(concept, kept),
         omitted=dict(omitted),
         exceeded_by=over if over > 1e-9 * budget.rows else 0.0,
     )
+
+
+def _complete(concept: Concept, budget: Budget, rates: Floats) -> tuple[Floats, Floats]:
+    """Thresholds and expected rows; where completeness is required and the smallest u is known, one row is certain."""
+    rows = rates * concept.population
+    certain = ~np.isnan(concept.least_u) & (rates > 0)
+    if budget.completeness == "best_effort" or not np.any(certain):
+        return rates, rows
+    needed = np.nextafter(concept.least_u, 1.0)  # u < needed holds for the row of smallest u
+    single = certain & (rows <= 1 + 1e-9)
+    rates = np.where(single, needed, np.where(certain, np.maximum(rates, needed), rates))
+    missed = np.where(certain, np.power(1 - np.minimum(rows / concept.population, 1.0), concept.population), 0.0)
+    return rates, np.where(single, 1.0, rows + missed)

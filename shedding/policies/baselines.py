@@ -49,8 +49,9 @@ class Uniform:
 class Proportional:
     """Resources in proportion to importance (Eq. 11): r_k = v_k / sum(v) * L / c_k, capped at 1.
 
-    A key's cost is that of all its rows, so equal weights give every key an equal number of rows. As in the paper
-    (footnote 11) what a capped key cannot use is not given to others: the budget is kept, not always spent.
+    A key's cost is that of all its rows, so equal weights give every key an equal number of rows. What a capped key
+    cannot use goes to the others in the same proportion, so that comparisons are made at equal rows; where no key is
+    capped it is Eq. 11 as printed.
     """
 
     goal: Goal
@@ -59,9 +60,6 @@ class Proportional:
     def allocate(self, concept: Concept, budget: Budget) -> Allocation:
         """Equal resources for equal weights, raised where completeness is required."""
         share = split(concept, budget)
-        floor = completeness_floor(concept, budget)
-        ideal = concept.weight / concept.weight.sum() / concept.full_cost
-        within = bounded_rates(ideal, concept.full_cost, share.capacity, floor)
-        printed = np.maximum(np.minimum(1.0, ideal * share.capacity), floor)
-        # The floors may cost more than the caps leave over; then all other keys give way in proportion.
-        return settle(concept, budget, share, np.minimum(within, printed), self.goal)
+        ideal = concept.weight / concept.full_cost
+        rates = bounded_rates(ideal, concept.full_cost, share.capacity, completeness_floor(concept, budget))
+        return settle(concept, budget, share, rates, self.goal)
