@@ -17,7 +17,7 @@ def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_wrong_setting_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_SHUFFLE_PARTITIONS", "many")
-    with pytest.raises(ConfigError, match="shuffle_partitions .*SLUICE_SHUFFLE_PARTITIONS.*'many'"):
+    with pytest.raises(ConfigError, match=r"shuffle_partitions .*SLUICE_SHUFFLE_PARTITIONS.*'many'"):
         Settings.load()
 
 

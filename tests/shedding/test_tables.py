@@ -55,7 +55,7 @@ def test_every_commit_carries_its_metadata(table: Table) -> None:
 
 def test_reading_a_table_that_is_not_there_says_where_and_what_to_do(table: Table) -> None:
     assert table.version() is None
-    with pytest.raises(DataError, match="no table at .* yet; run what fills it"):
+    with pytest.raises(DataError, match=r"no table at .* yet; run what fills it"):
         table.read()
 
 
