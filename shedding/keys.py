@@ -1,0 +1,78 @@
+"""Group-by keys on the driver: sorted, unique, null a key like any other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The distinct keys of a query, in the order of their values (nulls last); without columns, one key."""
+
+    names: tuple[str, ...]
+    columns: tuple[Any, ...]
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def take(self, index: Index) -> dict[str, Any]:
+        """Key columns for rows that hold these key numbers."""
+        chosen = pa.array(index, pa.int64())
+        return {name: column.take(chosen) for name, column in zip(self.names, self.columns, strict=True)}
+
+    def table(self) -> pa.Table:
+        """The keys as a table, one row a key; only for queries that have key columns."""
+        return pa.table(dict(zip(self.names, self.columns, strict=True)))
+
+
+def align(tables: Sequence[pa.Table], names: Sequence[str]) -> tuple[Keys, list[Index]]:
+    """The union of the tables' keys, and for each table the key number of each of its rows.
+
+    The numbers depend on the set of keys only, never on the order of rows or tables. Without names
+    there is one key, number 0, even where the tables are empty.
+    """
+    lengths = [table.num_rows for table in tables]
+    cuts = np.cumsum([0, *lengths])
+    total = int(cuts[-1])
+    code: Index = np.zeros(total, dtype=np.int64)
+    merged = [_merged([table.column(name) for table in tables]) for name in names]
+    for column in merged:
+        rank, size = _ranks(column)
+        _, code = np.unique(code * np.int64(size) + rank, return_inverse=True)
+        code = code.astype(np.int64)
+    if names:
+        _, first = np.unique(code, return_index=True)
+        columns = tuple(column.take(pa.array(first, pa.int64())) for column in merged)
+        keys = Keys(tuple(names), columns, len(first))
+    else:
+        keys = Keys((), (), 1)
+    return keys, [code[a:b] for a, b in itertools.pairwise(cuts)]
+
+
+def _merged(columns: Sequence[Any]) -> Any:
+    chunks = [chunk for column in columns for chunk in column.chunks if len(chunk)]
+    if not chunks:
+        return columns[0].combine_chunks()
+    kinds = {chunk.type for chunk in chunks}
+    wanted = next((kind for kind in kinds if not pa.types.is_null(kind)), pa.null())
+    return pa.concat_arrays([chunk if chunk.type == wanted else chunk.cast(wanted) for chunk in chunks])
+
+
+def _ranks(column: Any) -> tuple[Index, int]:
+    """Each row's place among the sorted distinct values, nulls last."""
+    encoded = column.dictionary_encode(null_encoding="encode")
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(max(len(order), 1), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)], max(len(order), 1)

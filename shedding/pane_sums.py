@@ -1,0 +1,157 @@
+"""From a scan's digit sums to the panes of one leg: classes merged as integers, then made doubles once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shedding.exact import Pair, centred
+from shedding.keys import align
+from shedding.moments import Moments
+from shedding.panes import Panes, Stat
+from shedding.rates import Rates
+from shedding.spark.fixed_point import FixedPoint
+from shedding.spec.query import MeasureSpec
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+
+_ROUNDING = 2.0**-52
+
+
+class _Groups:
+    """The rows of a scan that one leg keeps, and the pane and key that each belongs to."""
+
+    def __init__(self, table: pa.Table, place: Index, size: int) -> None:
+        self._table = table
+        self.place = place
+        self.size = size
+
+    def total(self, name: str) -> Index:
+        """The integer column summed by pane and key."""
+        column = self._table.column(name)
+        found = np.zeros(self.size, dtype=np.int64)
+        np.add.at(found, self.place, column.fill_null(0).to_numpy().astype(np.int64))
+        return found
+
+    def fixed(self, prefix: str, magnitude: int) -> Pair:
+        """The exact sum whose digits are the columns `<prefix>0`, `<prefix>1`, ..."""
+        unit = FixedPoint(magnitude)
+        return unit.total([self.total(f"{prefix}{i}") for i in range(len(unit.exponents))])
+
+    def extreme(self, name: str, kind: str) -> Floats:
+        """Least or largest value by pane and key, nan where there is none."""
+        values = self._table.column(name).to_numpy().astype(np.float64)
+        there = ~np.isnan(values)
+        worst = np.inf if kind == "min" else -np.inf
+        found = np.full(self.size, worst)
+        (np.minimum if kind == "min" else np.maximum).at(found, self.place[there], values[there])
+        return np.where(np.isinf(found), np.nan, found)
+
+    def values(self, name: str) -> Any:
+        """The lists merged and sorted by pane and key, as an Arrow list array."""
+        lists = self._table.column(name).combine_chunks()
+        lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+        group = np.repeat(self.place, lengths)
+        flat = lists.flatten().to_numpy()
+        order = np.lexsort((flat, group))
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=self.size))])
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat[order], pa.float64()))
+
+
+def leg_panes(
+    scanned: pa.Table,
+    *,
+    bit: int | None,
+    keys: Sequence[str],
+    measures: Sequence[MeasureSpec],
+    counts: pa.Table | None,
+    rates: Rates | None,
+) -> Panes:
+    """The panes of the leg with mask bit `bit` (None: the exact leg, all rows).
+
+    `counts` are the rows per pane and key counted at arrival (columns pane_start, keys, rows,
+    rows_<column>), None where nobody counted. Every pane and key that the counts or the sample know has
+    a row. The result does not depend on which other legs shared the scan.
+    """
+    kept = scanned if bit is None else _holding(scanned, bit)
+    names = ["pane_start", *keys]
+    tables = [kept] if counts is None or bit is None else [kept, counts]
+    combos, places = align(tables, names)
+    groups = _Groups(kept, places[0], len(combos))
+    found = combos.table()
+    key_index, (key,) = align([found], keys)
+    sampled = groups.total("rows").astype(np.float64)
+    count = _Counted(counts, places[1], len(combos)) if len(tables) > 1 else None
+    stats = {
+        measure.name: _stat(groups, measure, count.of(measure) if count else None, exact=bit is None)
+        for measure in measures
+        if measure.agg not in ("count", "count_distinct")
+    }
+    return Panes(
+        keys=key_index,
+        start=found.column("pane_start").to_numpy().astype(np.int64),
+        key=key,
+        population=sampled if bit is None else count.column("rows") if count else np.full(len(combos), np.nan),
+        known=bit is None or count is not None,
+        sampled=sampled,
+        rate=np.ones(len(combos)) if rates is None else rates.of(key_index)[key],
+        measures=stats,
+    )
+
+
+class _Counted:
+    """The arrival counts laid out over the panes and keys of a leg."""
+
+    def __init__(self, counts: pa.Table | None, place: Index, size: int) -> None:
+        assert counts is not None
+        self._counts, self._place, self._size = counts, place, size
+
+    def column(self, name: str) -> Floats:
+        """The counts of one column by pane and key."""
+        found = np.zeros(self._size, dtype=np.int64)
+        np.add.at(found, self._place, self._counts.column(name).fill_null(0).to_numpy().astype(np.int64))
+        return found.astype(np.float64)
+
+    def of(self, measure: MeasureSpec) -> Floats:
+        """How many rows have a value for the measure; for a ratio the rows, of which it takes both parts."""
+        name = f"rows_{measure.column}"
+        use = name if name in self._counts.column_names and measure.agg != "ratio" else "rows"
+        return self.column(use)
+
+
+def _holding(scanned: pa.Table, bit: int) -> pa.Table:
+    mask = scanned.column("mask").to_numpy()
+    return scanned.filter(pa.array((mask >> np.int64(bit)) & 1 == 1))
+
+
+def _stat(groups: _Groups, measure: MeasureSpec, population: Floats | None, *, exact: bool) -> Stat:
+    name = measure.name
+    count = groups.total(f"{name}_n").astype(np.float64)
+    if population is None:
+        population = count if exact else np.full(groups.size, np.nan)
+    if measure.agg in ("min", "max"):
+        zeros = np.zeros(groups.size)
+        extreme = groups.extreme(f"{name}_{measure.agg}", measure.agg)
+        return Stat(population, Moments(count, zeros, zeros), extreme=extreme)
+    total = groups.fixed(f"{name}_s", measure.magnitude)
+    squares = groups.fixed(f"{name}_q", 2 * measure.magnitude)
+    moments = _moments(count, total, squares)
+    if measure.agg == "ratio":
+        over_total = groups.fixed(f"{name}_over_s", measure.magnitude)
+        over = _moments(count, over_total, groups.fixed(f"{name}_over_q", 2 * measure.magnitude))
+        cross = centred(groups.fixed(f"{name}_cross", 2 * measure.magnitude), total, over_total, count)
+        return Stat(population, moments, over=over, cross=cross)
+    has_values = measure.agg == "quantile" and not exact
+    return Stat(population, moments, values=groups.values(f"{name}_values") if has_values else None)
+
+
+def _moments(count: Floats, total: Pair, squares: Pair) -> Moments:
+    m2 = centred(squares, total, total, count)
+    # Each square was rounded to a double once: what is within that rounding is no spread.
+    noise = np.abs(squares[0]) * _ROUNDING
+    return Moments.from_sums(count, total[0], np.where(m2 > noise, m2, 0.0))

@@ -1,0 +1,133 @@
+"""Panes: what is remembered of a slot, per pane, key and leg. Partial result and prior in one.
+
+A pane holds the rows that were sampled, the rows there are, and each measure's moments. Panes of the
+exact leg are a function of the raw rows alone; those of a shed leg also of the slot's rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shedding.keys import Keys, align
+from shedding.moments import Moments
+from shedding.spec.query import MeasureSpec
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+MICROS = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """One measure over many panes; which parts are there depends on its aggregate.
+
+    population: rows that have a value (nan where only estimated populations exist); moments: of the
+    sampled values; over, cross: the same for a ratio's denominator, and the centred sum of products;
+    extreme: of min and max; values: a quantile's sampled values, sorted, as an Arrow list array.
+    """
+
+    population: Floats
+    moments: Moments
+    over: Moments | None = None
+    cross: Floats | None = None
+    extreme: Floats | None = None
+    values: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Panes:
+    """The panes of one slot and leg, sorted by pane and key; rows with nothing sampled are there too.
+
+    `known` says that `population` was counted at arrival; otherwise it is nan.
+    """
+
+    keys: Keys
+    start: Index
+    key: Index
+    population: Floats
+    known: bool
+    sampled: Floats
+    rate: Floats
+    measures: Mapping[str, Stat]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def table(self, fixed: Mapping[str, str]) -> pa.Table:
+        """As rows of `panes/<query>`; `fixed` are columns with one value (slot, leg, fingerprints)."""
+        columns: dict[str, Any] = {name: pa.array([value] * len(self), pa.string()) for name, value in fixed.items()}
+        columns["pane_start"] = pa.array(self.start, pa.int64()).cast(MICROS)
+        columns |= self.keys.take(self.key)
+        columns["population"] = _nullable(self.population)
+        columns["known"] = pa.array(np.full(len(self), self.known))
+        columns["sampled"] = pa.array(self.sampled.astype(np.int64))
+        columns["rate"] = pa.array(self.rate)
+        for name, stat in self.measures.items():
+            columns |= {f"{name}_{part}": column for part, column in _stat_columns(stat).items()}
+        return pa.table(columns)
+
+    @classmethod
+    def of_table(cls, rows: pa.Table, keys: Sequence[str], measures: Sequence[MeasureSpec]) -> Panes:
+        """The inverse of `table`: the same bits again."""
+        start = rows.column("pane_start").cast(MICROS).cast(pa.int64()).to_numpy()
+        found, (key,) = align([rows], keys)
+        order = np.lexsort((key, start))
+        rows = rows.take(pa.array(order, pa.int64()))
+        known = rows.column("known").to_numpy()
+        return cls(
+            keys=found,
+            start=start[order],
+            key=key[order],
+            population=_floats(rows, "population"),
+            known=bool(known.all()),
+            sampled=_floats(rows, "sampled"),
+            rate=_floats(rows, "rate"),
+            measures={m.name: _stat_of(rows, m) for m in measures if f"{m.name}_n" in rows.column_names},
+        )
+
+
+def _stat_columns(stat: Stat) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        "population": _nullable(stat.population),
+        "n": pa.array(stat.moments.count.astype(np.int64)),
+        "mean": pa.array(stat.moments.mean),
+        "m2": pa.array(stat.moments.m2),
+    }
+    if stat.over is not None and stat.cross is not None:
+        columns |= {"over_mean": pa.array(stat.over.mean), "over_m2": pa.array(stat.over.m2)}
+        columns["cross"] = pa.array(stat.cross)
+    if stat.extreme is not None:
+        columns["extreme"] = _nullable(stat.extreme)
+    if stat.values is not None:
+        columns["values"] = stat.values
+    return columns
+
+
+def _stat_of(rows: pa.Table, measure: MeasureSpec) -> Stat:
+    name = measure.name
+    count = _floats(rows, f"{name}_n")
+    moments = Moments(count, _floats(rows, f"{name}_mean"), _floats(rows, f"{name}_m2"))
+    over = cross = extreme = values = None
+    if measure.agg == "ratio":
+        over = Moments(count, _floats(rows, f"{name}_over_mean"), _floats(rows, f"{name}_over_m2"))
+        cross = _floats(rows, f"{name}_cross")
+    if measure.agg in ("min", "max"):
+        extreme = _floats(rows, f"{name}_extreme")
+    if measure.agg == "quantile" and f"{name}_values" in rows.column_names:
+        values = rows.column(f"{name}_values").combine_chunks()
+    return Stat(_floats(rows, f"{name}_population"), moments, over, cross, extreme, values)
+
+
+def _floats(rows: pa.Table, name: str) -> Floats:
+    """A numeric column as doubles, null as nan."""
+    return np.asarray(rows.column(name).cast(pa.float64()).to_numpy(), dtype=np.float64)
+
+
+def _nullable(values: Floats) -> Any:
+    return pa.array(values, pa.float64(), mask=np.isnan(values))

@@ -1,0 +1,35 @@
+"""A leg's sampling rates over the keys of a slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shedding.keys import Keys, align
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What share of each key's rows a leg keeps; `unseen` is the rate of keys that are not in `keys`."""
+
+    leg: str
+    keys: Keys
+    values: npt.NDArray[np.float64]
+    unseen: float = 1.0
+
+    @property
+    def constant(self) -> float | None:
+        """The one rate of all keys, seen or not, or None where they differ."""
+        different = self.values.size and (self.values.min() != self.unseen or self.values.max() != self.unseen)
+        return None if different else self.unseen
+
+    def of(self, keys: Keys) -> npt.NDArray[np.float64]:
+        """The rates laid out over other keys."""
+        if not keys.names:
+            return self.values[:1].copy() if self.values.size else np.array([self.unseen])
+        _, (here, there) = align([self.keys.table(), keys.table()], keys.names)
+        found = np.full(int(max(here.max(initial=-1), there.max(initial=-1))) + 1, self.unseen)
+        found[here] = self.values
+        return found[there]

@@ -1,0 +1,59 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shedding.spark.fixed_point import FixedPoint
+
+grids = st.integers(min_value=-(2**40), max_value=2**40).map(lambda whole: whole / 2**20)
+doubles = st.floats(min_value=-1e6, max_value=1e6, allow_nan=False)
+
+
+def total(unit: FixedPoint, values: list[float]) -> float:
+    return float(unit.total([digits.sum(keepdims=True) for digits in unit.split(np.array(values))])[0][0])
+
+
+@given(st.lists(grids, min_size=1, max_size=60))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_the_sum_of_representable_values_is_the_correctly_rounded_one(values):
+    assert total(FixedPoint(21), values) == math.fsum(values)
+    assert total(FixedPoint(62), values) == math.fsum(values)
+
+
+@given(st.lists(doubles, min_size=1, max_size=60), st.randoms(use_true_random=False))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_any_order_and_any_split_give_the_same_bits(values, random):
+    unit = FixedPoint(40)
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    cut = random.randint(0, len(values))
+    parts = [unit.split(np.array(part)) for part in (shuffled[:cut], shuffled[cut:])]
+    digits = [left.sum(keepdims=True) + right.sum(keepdims=True) for left, right in zip(*parts, strict=True)]
+    assert float(unit.total(digits)[0][0]) == total(unit, values)
+
+
+@given(st.lists(doubles, min_size=1, max_size=60))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_a_value_is_kept_to_half_a_quantum(values):
+    unit = FixedPoint(20)
+    exact = math.fsum(values)
+    assert abs(total(unit, values) - exact) <= len(values) * unit.quantum / 2 + abs(exact) * 2.0**-52
+
+
+def test_carries_survive_a_billion_of_the_largest_value():
+    unit = FixedPoint(40)
+    digits = [sums * 2**30 for sums in unit.split(np.array([2.0**40 - 2.0**-13]))]
+    assert unit.total(digits)[0][0] == (2.0**40 - 2.0**-13) * 2**30
+
+
+@pytest.mark.spark
+def test_spark_cuts_the_same_digits_as_numpy(spark):
+    from pyspark.sql import functions as sf
+
+    values = [0.0, -0.0, 1.0, -1.0, 0.1, -1e-9, 1e11, -3.7e10, 2.0**-60, 12345.678]
+    unit = FixedPoint(40)
+    frame = spark.createDataFrame([(value,) for value in values], "x double")
+    rows = frame.select(*[d.alias(f"d{i}") for i, d in enumerate(unit.digits(sf.col("x")))]).collect()
+    assert [tuple(row) for row in rows] == list(zip(*[d.tolist() for d in unit.split(np.array(values))], strict=True))
