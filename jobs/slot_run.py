@@ -86,4 +86,4 @@ def run_slot(
         version = publish(settings, spec, slot, verdict, run_id)
     else:
         version = quarantine(settings, spec, slot, verdict, run_id)
-    return Outcome(verdict.passed, repaired, version, "" if verdict.passed else verdict.summary)
+    return Outcome(verdict.passed, repaired, version, "" if verdict.passed else verdict.reason)

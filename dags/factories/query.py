@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from airflow.providers.standard.operators.hitl import HITLBranchOperator
+from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.sdk import DAG, Param, chain
 
 from factories import slot_tasks
@@ -39,12 +39,12 @@ def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
         aggregate = _slot_job(settings, query, "aggregate")
         publish = slot_tasks.publish(query, settings, trigger_rule=ONE_UPSTREAM)
         quarantine = slot_tasks.quarantine(query, settings, trigger_rule=ONE_UPSTREAM)
-        remedy, judged_again = _remedy(query, settings)
-        gate = slot_tasks.gate(query, settings, "gate", failed=remedy.task_id if remedy else "quarantine")
+        remedy = _remedy(query, settings)
+        gate = slot_tasks.gate(query, settings, "gate", failed=remedy[0].task_id if remedy else "quarantine")
         wait >> aggregate >> gate >> publish
-        chain(gate, *(step for step in (remedy, judged_again) if step is not None), quarantine)
-        if remedy is not None:
-            (judged_again or remedy) >> publish
+        chain(gate, *remedy, quarantine)
+        if remedy:
+            remedy[-1] >> publish
     return dag
 
 
@@ -53,25 +53,25 @@ def _slot_job(settings: Settings, query: QuerySpec, job: str) -> Any:
     return spark_job(settings, job, arguments, task_id=job)
 
 
-def _remedy(query: QuerySpec, settings: Settings) -> tuple[Any, Any]:
-    """What a failed gate leads to before quarantine, and the gate after it: (task, second gate), either None."""
+def _remedy(query: QuerySpec, settings: Settings) -> list[Any]:
+    """What a failed gate leads to before quarantine: the steps, the last of which decides; none: straight there."""
     kind = query.gate.on_failure
     if kind in ("repair", "widen"):
-        return _slot_job(settings, query, "repair"), slot_tasks.gate(query, settings, "gate_again", failed="quarantine")
+        return [_slot_job(settings, query, "repair"), slot_tasks.gate(query, settings, "gate_again", "quarantine")]
     if kind == "ask":
-        return _ask(query), None
-    return None, None
+        ask = _ask(query)
+        return [ask, slot_tasks.record_decision(query, settings)(ask.output)]
+    return []
 
 
-def _ask(query: QuerySpec) -> HITLBranchOperator:
+def _ask(query: QuerySpec) -> HITLOperator:
     """A person decides in the UI whether the slot is published over its budget; silence means no."""
-    return HITLBranchOperator(
+    return HITLOperator(
         task_id="ask",
         subject=f"Publish {query.name}, slot {SLOT}, over its error budget?",
-        body="{{ ti.xcom_pull(task_ids='gate', key='findings') }}",
-        options=["Publish", "Reject"],
-        options_mapping={"Publish": "publish", "Reject": "quarantine"},
-        defaults=["Reject"],
+        body="{{ ti.xcom_pull(task_ids='gate', key='reason') }}",
+        options=[slot_tasks.APPROVE, slot_tasks.REJECT],
+        defaults=[slot_tasks.REJECT],
         response_timeout=dt.timedelta(microseconds=query.gate.approval_timeout),
         retries=0,
     )

@@ -19,6 +19,7 @@ from shedding.spec import Catalog, QuerySpec
 from shedding.spec.durations import format_instant, parse_instant
 
 POLL_SECONDS = 15
+APPROVE, REJECT = "Publish", "Reject"
 LONGEST_WAIT = dt.timedelta(hours=12)
 
 
@@ -61,10 +62,26 @@ def gate(query: QuerySpec, settings: Settings, task_id: str, failed: str) -> Any
 
         slot, run_id = _this_slot(query)
         verdict = judge(settings, query, slot, run_id, attempt=int(task_id == "gate_again"))
-        get_current_context()["ti"].xcom_push(key="findings", value=verdict.summary)
+        get_current_context()["ti"].xcom_push(key="reason", value=verdict.reason)
         return "publish" if verdict.passed else failed
 
     return judge_slot()
+
+
+def record_decision(query: QuerySpec, settings: Settings) -> Any:
+    """Add what the person decided in `ask` to the verdict, and go on accordingly."""
+
+    @task.branch(task_id="decision", retries=0)
+    def record(answer: Any) -> str:
+        from expectations.verdict import decide, read_verdict
+
+        slot, run_id = _this_slot(query)
+        approved = answer["chosen_options"] == [APPROVE]
+        person = (answer.get("responded_by_user") or {}).get("name") or "nobody in time"
+        decide(settings, read_verdict(settings, query.name, slot, run_id), approved, person)
+        return "publish" if approved else "quarantine"
+
+    return record
 
 
 def publish(query: QuerySpec, settings: Settings, **options: Any) -> Any:
@@ -75,10 +92,10 @@ def publish(query: QuerySpec, settings: Settings, **options: Any) -> Any:
     def publish_slot(*, outlet_events: Any = None) -> None:
         from jobs.publish import publish as publish_windows
 
-        from expectations.gate import recall
+        from expectations.verdict import read_verdict
 
         slot, run_id = _this_slot(query)
-        version = publish_windows(settings, query, slot, recall(settings, query, slot, run_id), run_id)
+        version = publish_windows(settings, query, slot, read_verdict(settings, query.name, slot, run_id), run_id)
         outlet_events[asset].extra = {"version": version, "slot": format_instant(slot)}
 
     return publish_slot()
@@ -91,11 +108,11 @@ def quarantine(query: QuerySpec, settings: Settings, **options: Any) -> Any:
     def quarantine_slot() -> None:
         from jobs.publish import quarantine as quarantine_windows
 
-        from expectations.gate import recall
+        from expectations.verdict import read_verdict
 
         slot, run_id = _this_slot(query)
-        verdict = recall(settings, query, slot, run_id)
+        verdict = read_verdict(settings, query.name, slot, run_id)
         quarantine_windows(settings, query, slot, verdict, run_id)
-        raise AirflowFailException(f"slot {format_instant(slot)} was refused: {verdict.summary}")
+        raise AirflowFailException(str(verdict.error()))
 
     return quarantine_slot()

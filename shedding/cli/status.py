@@ -38,9 +38,9 @@ def dataset_status(settings: Settings, name: str) -> dict[str, Any]:
     watermark = arrivals.watermark
     return {
         "dataset": name,
-        "rows": arrivals.kept,
+        "rows": sum(source.kept for source in arrivals.visible),
         "watermark": as_datetime(watermark) if watermark is not None else None,
-        "quarantined": arrivals.quarantined,
+        "quarantined": sum(source.quarantined for source in arrivals.visible),
     }
 
 
