@@ -1,0 +1,60 @@
+"""Data Docs: one page per judged run, and an index per query.
+
+Only the run's own page and the index are written, whatever the number of earlier runs, each by an atomic
+rename, so concurrent gates of a backfill neither slow down nor disturb one another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import os
+from pathlib import Path
+from typing import Any
+
+from great_expectations.render.renderer.page_renderer import ValidationResultsPageRenderer
+from great_expectations.render.view import DefaultJinjaPageView
+
+from shedding.tables import slot_name
+
+SHOWN = 500
+"""How many of the newest slots the index lists; older pages stay reachable by their address."""
+
+_INDEX = """<!doctype html><meta charset="utf-8"><title>{query}: verdicts</title>
+<style>body{{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:50rem;padding:0 1rem}}
+td{{padding:.1rem 1rem .1rem 0}}.passed{{color:#1a7f37}}.failed{{color:#cf222e}}</style>
+<h1>{query}</h1><p>Verdicts of the gate, newest slot first.</p><table>{rows}</table>"""
+
+
+def write_page(directory: Path, query: str, slot: int, run_id: str, attempt: int, result: Any, passed: bool) -> str:
+    """Render the validation result; the page's path below `directory`, `<query>/<page>`."""
+    site = directory / query
+    site.mkdir(parents=True, exist_ok=True)
+    run = hashlib.blake2b(run_id.encode(), digest_size=4).hexdigest()
+    state = "passed" if passed else "failed"
+    stem = f"{slot_name(slot)}-{run}-{attempt}"
+    for stale in site.glob(f"{stem}-*.html"):
+        stale.unlink(missing_ok=True)
+    page = f"{stem}-{state}.html"
+    rendered = ValidationResultsPageRenderer().render(result)
+    _write(site / page, DefaultJinjaPageView().render(rendered))
+    _write(site / "index.html", _index(site, query))
+    return f"{query}/{page}"
+
+
+def _index(site: Path, query: str) -> str:
+    pages = sorted((page.name for page in site.glob("*-*-*-*.html")), reverse=True)
+    rows = "".join(
+        '<tr><td><a href="{0}">{1}</a></td><td>{2}</td><td class="{3}">{3}</td></tr>'.format(
+            html.escape(page), slot, "after repair" if attempt != "0" else "", state
+        )
+        for page in pages[:SHOWN]
+        for slot, _, attempt, state in [page.removesuffix(".html").split("-")]
+    )
+    return _INDEX.format(query=html.escape(query), rows=rows)
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_suffix(f".{os.getpid()}.part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

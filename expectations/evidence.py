@@ -1,0 +1,122 @@
+"""What the gate judges: one slot's answer and what its run measured, at pinned versions, without a JVM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shedding.config import Settings
+from shedding.errors import DataError
+from shedding.spec.durations import format_instant
+from shedding.spec.query import QuerySpec
+from shedding.tables import Table, slot_name
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The leg of a slot that would be published, its windows' run rows, and the exact leg where there is one."""
+
+    query: QuerySpec
+    slot: int
+    leg: str
+    policy: str
+    audited: bool
+    answer: pa.Table
+    exact: pa.Table | None
+    runs: pa.Table
+    results_version: int
+    runs_version: int
+
+    @property
+    def kind(self) -> str:
+        """Whether the errors were measured against the exact answer or estimated from the intervals."""
+        kinds = set(self.runs["error_kind"].to_pylist())
+        return "measured" if kinds <= {"measured", "exact"} else "estimated"
+
+
+def load_evidence(
+    settings: Settings,
+    query: QuerySpec,
+    slot: int,
+    results_version: int | None = None,
+    runs_version: int | None = None,
+) -> Evidence:
+    """The slot's evidence, at the newest versions unless others are named.
+
+    Raises DataError where the run rows do not name exactly one published leg for exactly the slot's windows.
+    """
+    results, runs = Table(settings.table("results", query.name)), Table(settings.table("runs", query.name))
+    where = [("slot", "=", slot_name(slot))]
+    runs_version = runs.version() if runs_version is None else runs_version
+    results_version = results.version() if results_version is None else results_version
+    found = runs.read(where, version=runs_version)
+    published = found.filter(pc.equal(found["published"], True)).sort_by("window_start")
+    leg = _only_leg(query, slot, published)
+    rows = results.read(where, version=results_version)
+    exact = rows.filter(pc.equal(rows["leg"], "exact"))
+    assert runs_version is not None
+    assert results_version is not None
+    audited = bool(published["audited"][0].as_py())
+    return Evidence(
+        query=query,
+        slot=slot,
+        leg=leg,
+        policy=str(published["policy"][0].as_py()),
+        audited=audited,
+        answer=rows.filter(pc.equal(rows["leg"], leg)).drop_columns(["slot", "leg"]),
+        exact=exact.drop_columns(["slot", "leg"]) if audited or exact.num_rows else None,
+        runs=published,
+        results_version=results_version,
+        runs_version=runs_version,
+    )
+
+
+def micros(column: pa.ChunkedArray) -> Array:
+    """A timestamp column as microseconds since the epoch."""
+    values: Array = column.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
+    return values
+
+
+def numbers(table: pa.Table, column: str) -> Array:
+    """A column as doubles, null as NaN; all NaN where the table has no such column (an older run wrote it)."""
+    if column not in table.column_names:
+        return np.full(table.num_rows, np.nan)
+    values: Array = table[column].cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return values
+
+
+def positions(rows: pa.Table, others: pa.Table, keys: list[str]) -> Array:
+    """For each row, the place in `others` of the same window and key, or -1; null keys equal each other."""
+    on = ["window_start", *keys]
+    left = rows.select(on).to_pandas()
+    right = others.select(on).to_pandas()
+    right["_place"] = np.arange(len(right))
+    merged = left.merge(right, on=on, how="left", sort=False)
+    if len(merged) != len(left):
+        raise DataError("the exact leg holds a key twice in one window; compute the slot again")
+    return merged["_place"].fillna(-1).to_numpy(dtype=np.int64)
+
+
+def doubled(rows: pa.Table, keys: list[str]) -> Array:
+    """Which rows repeat an earlier row's window and key."""
+    frame: pd.DataFrame = rows.select(["window_start", *keys]).to_pandas()
+    return frame.duplicated().to_numpy()
+
+
+def _only_leg(query: QuerySpec, slot: int, published: pa.Table) -> str:
+    where = f"runs/{query.name}, slot {slot_name(slot)}"
+    remedy = f"run `sluice run {query.name} --from {format_instant(slot)}` for the slot again"
+    legs = sorted(set(published["leg"].to_pylist()))
+    if len(legs) != 1:
+        raise DataError(f"{where}: {len(legs)} published legs ({', '.join(legs) or 'none'}), wanted one; {remedy}")
+    windows = [int(start) for start in micros(published["window_start"])]
+    wanted = [start for start, _ in query.timeline.windows(slot)]
+    if windows != wanted:
+        raise DataError(f"{where}: {len(windows)} windows, the specification has {len(wanted)} in it; {remedy}")
+    return str(legs[0])

@@ -1,0 +1,77 @@
+"""The gate: judge one slot's answer by its query's budgets and record the verdict. No Spark."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pandas as pd
+
+os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # before the import below reads it
+
+import great_expectations as gx
+from great_expectations.core import ExpectationSuiteValidationResult, RunIdentifier
+from great_expectations.expectations.metadata_types import FailureSeverity
+
+from expectations.docs import write_page
+from expectations.evidence import load_evidence
+from expectations.suite import build_suite
+from expectations.summary import summarise
+from expectations.verdict import Check, Verdict, write_verdict
+from shedding.config import Settings
+from shedding.errors import DataError
+from shedding.spec.query import QuerySpec
+from shedding.tables import slot_name
+
+
+def judge(settings: Settings, query: QuerySpec, slot: int, run_id: str, attempt: int = 0) -> Verdict:
+    """Judge the slot's newest answer; the verdict is recorded in `verdicts/<query>` and in Data Docs.
+
+    Guarantee: the verdict names the versions it judged, and depends on nothing else than these and the
+    specification. A check that cannot be evaluated raises; it never counts as passed.
+    """
+    evidence = load_evidence(settings, query, slot)
+    frame = summarise(evidence)
+    result = _validate(query.name, slot, run_id, frame, build_suite(evidence, frame))
+    passed = result.get_max_severity_failure() != FailureSeverity.CRITICAL
+    verdict = Verdict(
+        query=query.name, slot=slot, run_id=run_id, attempt=attempt, leg=evidence.leg,
+        results_version=evidence.results_version, runs_version=evidence.runs_version,
+        checks=tuple(_check(one) for one in result.results),
+        docs=write_page(settings.docs, query.name, slot, run_id, attempt, result, passed),
+    )  # fmt: skip
+    if verdict.passed != passed:
+        raise DataError(f"{verdict.query}: Great Expectations and the recorded checks disagree on slot {slot}")
+    write_verdict(settings, verdict)
+    return verdict
+
+
+def _validate(
+    query: str, slot: int, run_id: str, frame: pd.DataFrame, expectations: list[Any]
+) -> ExpectationSuiteValidationResult:
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
+    asset = context.data_sources.add_pandas("runs").add_dataframe_asset(query)
+    batch = asset.add_batch_definition_whole_dataframe(slot_name(slot))
+    suite = gx.ExpectationSuite(name=query, expectations=expectations)
+    definition = gx.ValidationDefinition(name=f"{query} {slot_name(slot)}", data=batch, suite=context.suites.add(suite))
+    result = context.validation_definitions.add(definition).run(
+        batch_parameters={"dataframe": frame}, run_id=RunIdentifier(run_name=run_id)
+    )
+    for one in result.results:
+        if one.exception_info and one.exception_info.get("raised_exception"):
+            name = one.expectation_config.meta["check"]
+            raise DataError(f"{query}, slot {slot_name(slot)}: the check {name} could not be evaluated: {_why(one)}")
+    return result
+
+
+def _check(result: Any) -> Check:
+    meta = result.expectation_config.meta
+    return Check(
+        name=meta["check"], observed=meta["observed"], limit=meta["limit"], severity=meta["level"],
+        passed=bool(result.success), kind=meta["kind"], detail=meta["seen"],
+    )  # fmt: skip
+
+
+def _why(result: Any) -> str:
+    return str(result.exception_info.get("exception_message"))

@@ -1,0 +1,123 @@
+"""From a query's `gate:` block to its suite: which checks, with which limits, and how a failure counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from great_expectations.expectations import Expectation
+
+from expectations.audit import ExpectFreshAudit, ExpectLastAuditPassed
+from expectations.coverage import ExpectIntervalsToCover
+from expectations.drift import ExpectLittleDrift
+from expectations.evidence import Evidence
+from expectations.mean_error import ExpectMeanErrorWithinBudget
+from expectations.missing_keys import ExpectFewMissingKeys
+from expectations.p95_error import ExpectP95ErrorWithinBudget
+from expectations.processed_fraction import ExpectProcessedWithinBudget
+from expectations.row_count import ExpectKeysLikePrior, ExpectSomeRows
+from expectations.values import ExpectKeysOnce, ExpectWholeValues
+from expectations.worst_error import ExpectWorstKeyWithinBudget
+from shedding.spec.query import GateSpec
+
+ALWAYS: dict[type[Any], float] = {ExpectWholeValues: 0, ExpectKeysOnce: 0, ExpectLastAuditPassed: 1}
+"""Checks that no `gate:` block can leave out, and their limits."""
+
+STATED: tuple[type[Any], ...] = (
+    ExpectMeanErrorWithinBudget,
+    ExpectP95ErrorWithinBudget,
+    ExpectWorstKeyWithinBudget,
+    ExpectFewMissingKeys,
+    ExpectIntervalsToCover,
+    ExpectProcessedWithinBudget,
+    ExpectLittleDrift,
+    ExpectKeysLikePrior,
+    ExpectFreshAudit,
+)
+"""Checks whose limit is the key of the same name in `gate:`; none there, none judged."""
+
+ERRORS = frozenset({"mean_relative_error", "p95_relative_error", "worst_relative_error", "missing_keys"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check looks at: the extreme value, where it is, and how many windows and measures are over."""
+
+    observed: float
+    limit: float
+    text: str
+
+
+def build_suite(evidence: Evidence, frame: pd.DataFrame) -> list[Expectation]:
+    """The suite of one run: the row count first, then what always holds, then what the `gate:` block states.
+
+    A check without anything to look at (no prior for the drift, no estimate for the coverage) is left out; an
+    error that is unknown is not, it fails `values`.
+    """
+    gate = evidence.query.gate
+    least = 0 if gate.allow_empty else 1
+    rows = Finding(len(frame), least, f"{len(frame)} windows and measures have rows, at least {least} wanted")
+    suite = [ExpectSomeRows(min_value=least, severity="critical", meta=_meta("rows", rows, "fail", "structural"))]
+    if not len(frame):
+        return suite
+    for kind, limit in ALWAYS.items():
+        suite += _expectation(kind, limit, evidence, frame)
+    for kind in STATED:
+        stated = getattr(gate, kind.check)
+        if stated is not None:
+            suite += _expectation(kind, float(stated), evidence, frame)
+    return suite
+
+
+def severity(gate: GateSpec, check: str) -> str:
+    """Whether a failed check stops the slot or only warns."""
+    return "warn" if check in gate.warn else "fail"
+
+
+def _expectation(kind: type[Any], limit: float, evidence: Evidence, frame: pd.DataFrame) -> list[Expectation]:
+    pair = kind is ExpectIntervalsToCover
+    column = "coverage" if pair else str(kind.__fields__["column"].default)
+    if frame[column].isna().all():
+        return []
+    level = severity(evidence.query.gate, kind.check)
+    finding = _coverage_finding(frame, limit) if pair else _finding(kind, frame, column, limit)
+    judged = "measured" if pair else evidence.kind if kind.check in ERRORS else "structural"
+    bound = {} if pair else {"max_value": limit}
+    gx_level = "critical" if level == "fail" else "warning"
+    return [kind(severity=gx_level, meta=_meta(kind.check, finding, level, judged), **bound)]
+
+
+def _finding(kind: type[Any], frame: pd.DataFrame, column: str, limit: float) -> Finding:
+    values = frame[column].to_numpy(dtype=float)
+    index = int(np.nanargmax(values))
+    over = int((values > limit).sum())
+    text = f"{kind.words} {kind.show(values[index])}, limit {kind.show(limit)}"
+    if over:
+        where = f"{frame['measure'].iat[index]}, window from {frame['window_start'].iat[index]}"
+        text += f" ({where}; over the limit in {over} of {len(values)} windows and measures)"
+    return Finding(float(values[index]), limit, text)
+
+
+def _coverage_finding(frame: pd.DataFrame, limit: float) -> Finding:
+    """The measure with the least margin; its limit is the spec's, less what chance explains."""
+    measures = frame.drop_duplicates("measure").dropna(subset=["coverage"])
+    index = int((measures["coverage"] - measures["coverage_floor"]).to_numpy().argmin())
+    covered, floor = float(measures["coverage"].iat[index]), float(measures["coverage_floor"].iat[index])
+    measure = measures["measure"].iat[index]
+    return Finding(
+        covered, floor, f"interval coverage {covered:.4g} of {measure}, limit {limit:g} (less chance: {floor:.4g})"
+    )
+
+
+def _meta(check: str, finding: Finding, level: str, kind: str) -> dict[str, Any]:
+    return {
+        "check": check,
+        "limit": float(finding.limit),
+        "observed": float(finding.observed),
+        "level": level,
+        "kind": kind,
+        "seen": finding.text,
+        "properties_to_render": {"Judged on": "kind", "If not met": "level"},
+    }

@@ -1,0 +1,173 @@
+"""The batch that Great Expectations validates: one row per window and measure, one column per check.
+
+Errors are over the keys of a window; a missing key counts as an error of 1. Coverage is pooled over the slot's
+windows, because one window of a handful of keys says nothing about a 95 % interval.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom
+
+from expectations.evidence import Array, Evidence, doubled, micros, numbers, positions
+from shedding.spec.durations import format_instant
+from shedding.spec.query import GateSpec, MeasureSpec
+
+MISSING = 1.0
+"""The relative error of a key that the answer lacks."""
+
+SIGNIFICANCE = 0.01
+"""Coverage fails where a true coverage at the limit would come out this low less than once in a hundred slots."""
+
+NULLABLE = frozenset({"avg", "min", "max", "quantile", "ratio"})
+"""Aggregates that have no value where a key's rows are all null."""
+
+AUDITED = {
+    "mean_relative_error": "audit_mean_error",
+    "p95_relative_error": "audit_p95_error",
+    "worst_relative_error": "audit_worst_error",
+}
+
+
+def summarise(evidence: Evidence) -> pd.DataFrame:
+    """The slot's batch; windows that have no key and miss none are not in it, so an empty slot gives no row."""
+    starts = micros(evidence.runs["window_start"])
+    place = np.searchsorted(starts, micros(evidence.answer["window_start"]))
+    missing = np.nan_to_num(numbers(evidence.runs, "missing_keys")).astype(int)
+    keys = np.bincount(place, minlength=len(starts))
+    again = np.bincount(place, weights=doubled(evidence.answer, evidence.query.group_by), minlength=len(starts))
+    slot_wide = _per_window(evidence, keys)
+    rows = []
+    for measure in evidence.query.measures:
+        errors = numbers(evidence.answer, f"{measure.name}_error")
+        broken = broken_values(evidence, measure)
+        covered, floor = _coverage(evidence, measure)
+        audit = _last_audit(evidence, measure.name)
+        for index, start in enumerate(starts):
+            here = place == index
+            if not here.any() and not missing[index]:
+                continue
+            mean, p95, worst = error_statistics(errors[here & ~np.isnan(errors)], int(missing[index]))
+            rows.append({
+                "window_start": format_instant(int(start)), "measure": measure.name, "keys": int(keys[index]),
+                "mean_relative_error": mean, "p95_relative_error": p95, "worst_relative_error": worst,
+                "missing_keys": int(missing[index]), "coverage": covered, "coverage_floor": floor,
+                "broken_values": int(broken[here].sum()), "doubled_keys": int(again[index]),
+                "last_audit": audit[index], **{name: values[index] for name, values in slot_wide.items()},
+            })  # fmt: skip
+    return pd.DataFrame(rows, columns=list(rows[0]) if rows else ["window_start", "measure"])
+
+
+def error_statistics(errors: Array, missing: int) -> tuple[float, float, float]:
+    """Mean, 95th percentile and maximum of the keys' relative errors, missing keys counted as 1; NaN for none."""
+    every = np.concatenate([errors, np.full(missing, MISSING)])
+    if not every.size:
+        return np.nan, np.nan, np.nan
+    with np.errstate(invalid="ignore"):  # an unbounded interval is an infinite error, and fails as one
+        return float(every.mean()), float(np.quantile(every, 0.95, method="higher")), float(every.max())
+
+
+def broken_values(evidence: Evidence, measure: MeasureSpec) -> Array:
+    """Which rows must not be published: no number, a value outside its interval, or an error nobody knows.
+
+    A null value is whole where the aggregate has none to give (every value of the key is null).
+    """
+    rows, name = evidence.answer, measure.name
+    value, error = numbers(rows, name), numbers(rows, f"{name}_error")
+    low, high = numbers(rows, f"{name}_low"), numbers(rows, f"{name}_high")
+    whole = np.isfinite(value) & (low <= value) & (value <= high) & ~np.isnan(error)
+    if measure.agg in NULLABLE:
+        whole |= rows[name].is_null(nan_is_null=False).to_numpy()
+    return ~whole
+
+
+def coverage_floor(estimates: int, limit: float) -> float:
+    """The least share of `estimates` intervals covering that chance explains if truly `limit` of them do.
+
+    One-sided binomial test at SIGNIFICANCE: with 10 intervals and a limit of 0.9 it is 0.6, with 10,000 0.893.
+    """
+    return float(binom.ppf(SIGNIFICANCE, estimates, limit)) / estimates
+
+
+def uncovered(evidence: Evidence, measure: MeasureSpec) -> tuple[Array, Array]:
+    """Which rows are estimates (their interval has a width), and which of these miss the exact value."""
+    rows = evidence.answer
+    low, high = numbers(rows, f"{measure.name}_low"), numbers(rows, f"{measure.name}_high")
+    estimates = high > low
+    if evidence.exact is None:
+        return estimates, np.zeros(rows.num_rows, dtype=bool)
+    place = positions(rows, evidence.exact, evidence.query.group_by)
+    truth = np.append(numbers(evidence.exact, measure.name), np.nan)[place]
+    slack = 1e-12 * np.abs(truth)  # a bound that equals the truth but for rounding covers it
+    return estimates, estimates & ~((low <= truth + slack) & (truth <= high + slack))
+
+
+def _coverage(evidence: Evidence, measure: MeasureSpec) -> tuple[float, float]:
+    """Pooled coverage of the slot's estimates and the least that passes; NaN where nothing measures it."""
+    limit = evidence.query.gate.coverage
+    if limit is None or not evidence.audited or evidence.exact is None:
+        return np.nan, np.nan
+    estimates, misses = uncovered(evidence, measure)
+    count = int(estimates.sum())
+    if not count:
+        return np.nan, np.nan
+    # Overlapping windows share panes, so their intervals are not independent draws.
+    overlap = max(1, evidence.query.timeline.size // evidence.query.timeline.slide)
+    return 1 - float(misses.sum()) / count, coverage_floor(max(1, count // overlap), limit)
+
+
+def _per_window(evidence: Evidence, keys: Array) -> dict[str, Array]:
+    """The checks that do not depend on the measure."""
+    runs, gate = evidence.runs, evidence.query.gate
+    count = runs.num_rows
+    over = np.full(count, np.nan)
+    if evidence.leg != "exact":  # the exact leg is no shedding: its cost is recorded, not judged
+        budget = numbers(runs, "budget_rows")
+        over = np.divide(numbers(runs, "processed_rows"), budget, out=over, where=budget > 0)
+    prior = numbers(runs, "prior_keys")
+    change = np.divide(np.abs(keys - prior), prior, out=np.full(count, np.nan), where=prior > 0)
+    return {
+        "processed_over_budget": over,
+        "drift": numbers(runs, "distance"),
+        "row_count_change": change,
+        "audit_age": np.full(count, np.nan) if gate.audit_age is None else np.full(count, _audit_age(evidence)),
+    }
+
+
+def _audit_age(evidence: Evidence) -> float:
+    """Microseconds of event time since the last audited slot; infinite where none is known."""
+    if evidence.audited or evidence.leg == "exact":
+        return 0.0
+    last = evidence.runs["last_audit"].drop_null()
+    return float(evidence.slot - micros(last).max()) if len(last) else np.inf
+
+
+def _last_audit(evidence: Evidence, measure: str) -> Array:
+    """How many times over its budgets the last audit before the slot was; NaN where this slot needs no trust.
+
+    The run records the last audited slot's measured errors, a function of raw rows alone, so the answer is the
+    same in any order of backfill.
+    """
+    count = evidence.runs.num_rows
+    if evidence.audited or evidence.leg == "exact":
+        return np.full(count, np.nan)
+    worst = np.full(count, np.nan)
+    gate = evidence.query.gate
+    for check, column in AUDITED.items():
+        limit = _failing_limit(gate, check)
+        if limit is not None:
+            worst = np.fmax(worst, numbers(evidence.runs, f"{measure}_{column}") / limit)
+    covered, estimates = (numbers(evidence.runs, f"{measure}_audit_{c}") for c in ("coverage", "estimates"))
+    limit = _failing_limit(gate, "coverage")
+    if limit is not None:
+        for index in np.flatnonzero(np.isfinite(covered) & (estimates > 0)):
+            ratio = coverage_floor(int(estimates[index]), limit) / max(covered[index], 1e-9)
+            worst[index] = np.fmax(worst[index], ratio)
+    return worst
+
+
+def _failing_limit(gate: GateSpec, check: str) -> float | None:
+    """The check's limit where it decides, None where it is not stated or only warns."""
+    limit: float | None = None if check in gate.warn else getattr(gate, check)
+    return limit

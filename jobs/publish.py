@@ -1,0 +1,144 @@
+"""Publish a slot that passed the gate, or keep a refused one in quarantine. The only writer of `published/`.
+
+All windows of the slot change in one Delta commit or none does; a reader never sees half a slot. What the
+table's columns mean to its readers is in PUBLISHED.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import sys
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from expectations.verdict import Verdict, read_verdict
+from shedding.config import Settings
+from shedding.errors import DataError
+from shedding.spec.catalog import load_catalog
+from shedding.spec.durations import parse_instant
+from shedding.spec.query import QuerySpec
+from shedding.tables import Table, slot_name
+
+STAMP = pa.timestamp("us", "UTC")
+
+
+def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> int:
+    """Make the judged rows the slot's published ones; the new version of `published/<query>`.
+
+    Guarantees: the rows are those of the versions that the verdict names; without a recorded verdict that passed
+    nothing is written (VerdictError, DataError); `revision` is one more than the slot's last, also when publishers
+    race; a schema change that is not additive is refused before anything is written.
+    """
+    recorded = read_verdict(settings, query.name, slot, run_id, verdict.attempt)
+    if not (recorded.passed and verdict.passed):
+        raise recorded.error()
+    rows, policy = _judged_rows(settings, query, slot, recorded)
+    table = Table(settings.table("published", query.name), ("slot",))
+    _refuse_narrowing(query, table.schema(), _published(query, rows, slot, policy, run_id, 1).schema)
+    version, _ = table.revise(
+        lambda revision: _published(query, rows, slot, policy, run_id, revision),
+        where={"slot": slot_name(slot)},
+        counter=f"{query.name}/{slot_name(slot)}",
+        metadata={**_metadata(query, slot, recorded, run_id), "policy": policy},
+    )
+    return version
+
+
+def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> int:
+    """Keep a refused slot's rows with the verdict's reason in `quarantine_results/<query>`; its new version.
+
+    The published table is not touched. A later run of the same slot replaces what is kept of it.
+    """
+    rows, policy = _judged_rows(settings, query, slot, verdict)
+    count = rows.num_rows
+    kept = rows.drop_columns(["slot", "leg"])
+    for name, value in (("policy", policy), ("run_id", run_id), ("verdict", verdict.reason), ("slot", slot_name(slot))):
+        kept = kept.append_column(name, pa.array([value] * count, pa.string()))
+    table = Table(settings.table("quarantine_results", query.name), ("slot",))
+    metadata = {**_metadata(query, slot, verdict, run_id), "policy": policy, "reason": verdict.reason}
+    return table.replace(kept, {"slot": slot_name(slot)}, metadata)
+
+
+def _judged_rows(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict) -> tuple[pa.Table, str]:
+    """The rows that the verdict judged, at the version it judged them, in a fixed order; and their policy."""
+    where = [("slot", "=", slot_name(slot)), ("leg", "=", verdict.leg)]
+    rows = Table(settings.table("results", query.name)).read(where, version=verdict.results_version)
+    runs = Table(settings.table("runs", query.name)).read(where, ["policy"], version=verdict.runs_version)
+    policy = str(runs["policy"][0].as_py()) if runs.num_rows else verdict.leg
+    order = [("window_start", "ascending"), *((key, "ascending") for key in query.group_by)]
+    return rows.take(pc.sort_indices(rows, order)), policy
+
+
+def _published(query: QuerySpec, rows: pa.Table, slot: int, policy: str, run_id: str, revision: int) -> pa.Table:
+    """The consumer's columns, in the consumer's order."""
+    count = rows.num_rows
+    columns = [("window_start", rows["window_start"].cast(STAMP)), ("window_end", rows["window_end"].cast(STAMP))]
+    columns += [(key, rows[key]) for key in query.group_by]
+    for measure in query.measures:
+        columns += [(name, rows[name]) for name in (measure.name, f"{measure.name}_low", f"{measure.name}_high")]
+    columns += [
+        (name, rows[name]) for name in ("confidence", "is_exact", "is_imputed", "sampling_rate", "sampled_rows")
+    ]
+    columns += [
+        ("policy", pa.array([policy] * count, pa.string())),
+        ("run_id", pa.array([run_id] * count, pa.string())),
+        ("revision", pa.array([revision] * count, pa.int64())),
+        ("published_at", pa.array([dt.datetime.now(dt.UTC)] * count, STAMP)),
+        ("slot", pa.array([slot_name(slot)] * count, pa.string())),
+    ]
+    return pa.table(dict(columns))
+
+
+def _refuse_narrowing(query: QuerySpec, old: pa.Schema | None, new: pa.Schema) -> None:
+    """Added columns are welcome; a removed, renamed or retyped one would break readers."""
+    remedy = (
+        f"put it back into queries/{query.name}.yaml, or give the changed query a new name: readers of "
+        f"published/{query.name} rely on it"
+    )
+    for field in old or ():
+        if field.name not in new.names:
+            raise DataError(
+                f"published/{query.name} has the column {field.name}, which the query no longer makes; {remedy}"
+            )
+        kind = new.field(field.name).type
+        if _plain(kind) != _plain(field.type):
+            raise DataError(f"published/{query.name}.{field.name} is {field.type} and would become {kind}; {remedy}")
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type without what Arrow readers and writers vary (large or view strings)."""
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return pa.string() if text else kind
+
+
+def _metadata(query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> dict[str, object]:
+    return {
+        "run_id": run_id,
+        "slot": slot_name(slot),
+        "leg": verdict.leg,
+        "budget": query.shed.budget.model_dump(exclude_none=True),
+        "verdict": "passed" if verdict.passed else "failed",
+        "attempt": verdict.attempt,
+        "results_version": verdict.results_version,
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Publish the slot by its last recorded verdict: `--query X --slot T --run-id R`."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--query", required=True)
+    parser.add_argument("--slot", required=True, type=parse_instant)
+    parser.add_argument("--run-id", required=True)
+    arguments = parser.parse_args(argv)
+    settings = Settings.load()
+    query = load_catalog(settings.specs).query(arguments.query)
+    verdict = read_verdict(settings, query.name, arguments.slot, arguments.run_id)
+    print(publish(settings, query, arguments.slot, verdict, arguments.run_id))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

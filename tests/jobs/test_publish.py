@@ -1,0 +1,246 @@
+"""Publishing: one commit a slot, only through the gate, readers' columns kept."""
+
+from __future__ import annotations
+
+import ast
+import json
+import multiprocessing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from expectations.verdict import Check, Verdict, decide, write_verdict
+from jobs.publish import publish, quarantine
+from shedding.config import Settings
+from shedding.errors import DataError, VerdictError
+from shedding.spec.query import QuerySpec
+from shedding.tables import Table, slot_name
+from tests.expectations.answers import HOUR, SLOT, Answer, make_query
+
+ROOT = Path(__file__).resolve().parents[2]
+GOOD = Check("mean_relative_error", 0.05, 0.1, "fail", True, "measured", "mean relative error 0.05, limit 0.1")
+BAD = replace(GOOD, observed=0.5, passed=False, detail="mean relative error 0.5, limit 0.1")
+
+
+def judged(settings: Settings, answer: Answer, *checks: Check, run_id: str = "run") -> Verdict:
+    """Write the answer and record a verdict on it as the gate would."""
+    answer.write(settings, run_id)
+    versions = [Table(settings.table(t, answer.query.name)).version() for t in ("results", "runs")]
+    verdict = Verdict(
+        answer.query.name, answer.slot, run_id, 0, answer.leg, versions[0] or 0, versions[1] or 0, checks or (GOOD,)
+    )
+    write_verdict(settings, verdict)
+    return verdict
+
+
+def published(settings: Settings, query: str = "fares") -> Table:
+    return Table(settings.table("published", query))
+
+
+def test_a_passed_slot_is_published_with_the_columns_that_readers_rely_on(settings: Settings) -> None:
+    query = make_query()
+    version = publish(settings, query, SLOT, judged(settings, Answer(query)), "run")
+    rows = published(settings).read(version=version)
+    assert rows.column_names == [
+        "window_start", "window_end", "route", "fare", "fare_low", "fare_high", "confidence", "is_exact", "is_imputed",
+        "sampling_rate", "sampled_rows", "policy", "run_id", "revision", "published_at", "slot",
+    ]  # fmt: skip
+    assert rows.num_rows == 8
+    assert set(rows["policy"].to_pylist()) == {"uniform"}
+    assert set(rows["revision"].to_pylist()) == {1}
+
+
+def test_the_commit_says_run_policy_budget_and_verdict(settings: Settings) -> None:
+    query = make_query()
+    publish(settings, query, SLOT, judged(settings, Answer(query)), "run")
+    note = json.loads(DeltaTable(published(settings).uri).history(1)[0]["userMetadata"])
+    assert note["run_id"] == "run"
+    assert note["policy"] == "uniform"
+    assert note["budget"] == {"fraction": 0.1}
+    assert note["verdict"] == "passed"
+
+
+def test_publishing_again_counts_the_revision_and_changes_no_other_column_that_must_be_equal(
+    settings: Settings,
+) -> None:
+    query = make_query()
+    volatile = ["run_id", "revision", "published_at"]
+    publish(settings, query, SLOT, judged(settings, Answer(query)), "run")
+    first = published(settings).read()
+    publish(settings, query, SLOT, judged(settings, Answer(query), run_id="again"), "again")
+    second = published(settings).read()
+    assert second.drop_columns(volatile).equals(first.drop_columns(volatile))
+    assert set(second["revision"].to_pylist()) == {2}
+    assert set(second["run_id"].to_pylist()) == {"again"}
+
+
+def test_a_slot_that_became_empty_and_full_again_goes_on_counting(settings: Settings) -> None:
+    query = make_query()
+    for run, keys in (("a", ("x",)), ("b", ()), ("c", ("x",))):
+        publish(settings, query, SLOT, judged(settings, Answer(query, keys=keys), run_id=run), run)
+    assert set(published(settings).read()["revision"].to_pylist()) == {3}
+
+
+def test_other_slots_keep_their_rows(settings: Settings) -> None:
+    query = make_query()
+    for slot in (SLOT, SLOT + HOUR):
+        publish(settings, query, slot, judged(settings, Answer(query, slot=slot)), "run")
+    publish(settings, query, SLOT, judged(settings, Answer(query, keys=["z"])), "run")
+    rows = published(settings).read()
+    assert rows.num_rows == 2 + 8
+    assert set(rows["slot"].to_pylist()) == {slot_name(SLOT), slot_name(SLOT + HOUR)}
+
+
+def test_the_version_that_was_judged_is_published_and_not_a_later_one(settings: Settings) -> None:
+    query = make_query()
+    verdict = judged(settings, Answer(query, values=[1.0, 2.0, 3.0, 4.0]))
+    Answer(query, values=[9.0] * 4).write(settings, "intruder")
+    publish(settings, query, SLOT, verdict, "run")
+    assert sorted(set(published(settings).read()["fare"].to_pylist())) == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_a_refused_slot_is_never_published(settings: Settings) -> None:
+    query = make_query()
+    verdict = judged(settings, Answer(query), GOOD, BAD)
+    with pytest.raises(VerdictError, match=r"mean relative error 0\.5, limit 0\.1"):
+        publish(settings, query, SLOT, verdict, "run")
+    assert not published(settings).exists()
+
+
+def test_a_verdict_that_nobody_recorded_publishes_nothing(settings: Settings) -> None:
+    query = make_query()
+    verdict = judged(settings, Answer(query), BAD)
+    forged = replace(verdict, checks=(GOOD,))
+    with pytest.raises(VerdictError):
+        publish(settings, query, SLOT, forged, "run")
+    with pytest.raises(DataError, match="let the gate judge it first"):
+        publish(settings, query, SLOT, replace(forged, run_id="other"), "other")
+    assert not published(settings).exists()
+
+
+def test_what_a_person_approved_is_published_and_what_one_rejected_is_not(settings: Settings) -> None:
+    query = make_query()
+    verdict = judged(settings, Answer(query), BAD)
+    rejected = decide(settings, verdict, approved=False, person="ada")
+    with pytest.raises(VerdictError):
+        publish(settings, query, SLOT, rejected, "run")
+    approved = decide(settings, verdict, approved=True, person="ada")
+    assert approved.passed
+    publish(settings, query, SLOT, approved, "run")
+    assert published(settings).read().num_rows == 8
+
+
+def test_quarantine_keeps_the_rows_with_the_reason_and_leaves_published_alone(settings: Settings) -> None:
+    query = make_query()
+    publish(settings, query, SLOT, judged(settings, Answer(query)), "run")
+    before = published(settings).version()
+    verdict = judged(settings, Answer(query, errors=[0.5] * 4), BAD, run_id="bad")
+    quarantine(settings, query, SLOT, verdict, "bad")
+    kept = Table(settings.table("quarantine_results", "fares")).read()
+    assert kept.num_rows == 8
+    assert "mean relative error 0.5" in kept["verdict"][0].as_py()
+    assert published(settings).version() == before
+
+
+def test_an_added_measure_adds_columns_and_older_rows_read_null(settings: Settings) -> None:
+    query = make_query()
+    publish(settings, query, SLOT, judged(settings, Answer(query)), "run")
+    fare = {"name": "fare", "agg": "avg", "column": "fare_amount"}
+    wider = make_query(measures=[fare, {"name": "total", "agg": "sum", "column": "fare_amount"}])
+    later = Answer(wider, slot=SLOT + HOUR)
+    publish(settings, wider, SLOT + HOUR, judged(settings, later), "run")
+    rows = published(settings).read()
+    assert rows.filter([s == slot_name(SLOT) for s in rows["slot"].to_pylist()])["total"].null_count == 8
+    assert rows["total"].null_count == 8
+
+
+@pytest.mark.parametrize(
+    ("changed", "column"),
+    [
+        ({"measures": [{"name": "price", "agg": "avg", "column": "fare_amount"}]}, "fare"),
+        ({"group_by": ["route", "zone"]}, None),
+        ({"group_by": ["zone"]}, "route"),
+    ],
+)
+def test_a_removed_or_renamed_column_is_refused_and_an_added_one_is_not(
+    settings: Settings, changed: dict[str, object], column: str | None
+) -> None:
+    query = make_query()
+    publish(settings, query, SLOT, judged(settings, Answer(query)), "run")
+    before = published(settings).version()
+    other: QuerySpec = make_query(**changed)
+    verdict = judged(settings, Answer(other, slot=SLOT + HOUR))
+    if column is None:
+        publish(settings, other, SLOT + HOUR, verdict, "run")
+        return
+    with pytest.raises(DataError, match=f"column {column}, which the query no longer makes; put it back"):
+        publish(settings, other, SLOT + HOUR, verdict, "run")
+    assert published(settings).version() == before
+
+
+def test_a_retyped_column_is_refused(settings: Settings) -> None:
+    query = make_query()
+    publish(settings, query, SLOT, judged(settings, Answer(query)), "run")
+    verdict = judged(settings, Answer(query, slot=SLOT + HOUR))
+    table = Table(settings.table("results", "retyped"), ("slot", "leg"))
+    rows = Table(settings.table("results", "fares")).read([("slot", "=", slot_name(SLOT + HOUR))])
+    place = rows.schema.get_field_index("fare")
+    table.replace(rows.set_column(place, "fare", rows["fare"].cast("int64")), {"slot": slot_name(SLOT + HOUR)}, {})
+    Path(settings.table("results", "fares")).rename(settings.table("results", "old"))
+    Path(table.uri).rename(settings.table("results", "fares"))
+    write_verdict(settings, replace(verdict, results_version=table_version(settings)))
+    with pytest.raises(DataError, match=r"published/fares.fare is double and would become int64"):
+        publish(settings, query, SLOT + HOUR, replace(verdict, results_version=table_version(settings)), "run")
+    assert published(settings).read().num_rows == 8
+
+
+def table_version(settings: Settings) -> int:
+    version = Table(settings.table("results", "fares")).version()
+    assert version is not None
+    return version
+
+
+def _publish_often(settings: Settings, run_id: str) -> None:
+    query = make_query()
+    versions = [Table(settings.table(t, "fares")).version() or 0 for t in ("results", "runs")]
+    verdict = Verdict("fares", SLOT, run_id, 0, "uniform", versions[0], versions[1], (GOOD,))
+    write_verdict(settings, verdict)
+    for _ in range(4):
+        publish(settings, query, SLOT, verdict, run_id)
+
+
+def test_racing_publishers_of_one_slot_never_share_a_revision(settings: Settings) -> None:
+    Answer(make_query()).write(settings)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        pool.starmap(_publish_often, [(settings, "left"), (settings, "right")])
+    table = DeltaTable(published(settings).uri)
+    assert set(published(settings).read()["revision"].to_pylist()) == {8}
+    seen = [set(published(settings).read(version=v)["revision"].to_pylist()) for v in range(1, table.version() + 1)]
+    assert seen == [{revision} for revision in range(1, 9)]
+
+
+def test_no_other_code_names_the_published_table_for_writing() -> None:
+    """Whoever names `published` and can write (Table.replace, append, revise, or Spark's writer) is publish.py."""
+    writers = []
+    for folder in ("jobs", "shedding", "expectations", "dags", "infra"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            words = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+            calls = {
+                n.func.attr for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
+            }
+            names = any(w == "published" or w.startswith("published/") for w in words)
+            if names and calls & {"replace", "append", "revise", "save", "saveAsTable", "execute", "delete", "merge"}:
+                writes = [n for n in ast.walk(tree) if _writes_published(n)]
+                writers += [file.relative_to(ROOT).as_posix()] if writes else []
+    assert writers == ["jobs/publish.py"]
+
+
+def _writes_published(node: ast.AST) -> bool:
+    """A location of the published table: `settings.table("published", ...)` whose value is not only read."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "table"):
+        return False
+    first = node.args[0] if node.args else None
+    return isinstance(first, ast.Constant) and first.value == "published"
