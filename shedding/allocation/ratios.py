@@ -117,14 +117,18 @@ def _totals(ideal: Floats, cost: Floats) -> tuple[float, float, float]:
 def _factor_below_caps(ideal: Floats, cost: Floats, capacity: float) -> float:
     """Lambda where some keys are capped at 1: sort by ratio, cap the m largest, share the rest among the others."""
     order = np.argsort(ideal)[::-1]
-    w = ideal[order]
-    c = cost[order]
-    capped = np.cumsum(c) - c  # cost of the keys before each one, were they all capped
+    w, c = ideal[order], cost[order]
+    del order
+    capped = np.cumsum(c)
+    capped -= c  # cost of the keys before each one, were they all capped
     c *= w
     rest = np.cumsum(c[::-1])[::-1]  # summed from the small end: no cancellation
     # Cost when lambda just caps key m; it grows with m, so the first m beyond the capacity starts the uncapped keys.
+    needed = c
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        needed = np.where(rest > 0, capped + rest / w, np.inf)
+        np.divide(rest, w, out=needed)
+    needed += capped
+    needed[rest <= 0] = np.inf
     m = int(np.searchsorted(needed, capacity, side="left"))
     if m >= w.size or rest[m] <= 0:  # the keys with a positive ratio are all whole; the rest have no claim
         return min(1e300, 2.0 / float(w[w > 0].min())) if np.any(w > 0) else 0.0
