@@ -1,0 +1,100 @@
+"""The embedded Airflow: its home in the project, bound to this machine, sized for its cores."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from shedding.config import Settings
+from shedding.errors import ConfigError
+
+PROJECT = Path(__file__).resolve().parent.parent
+HOST = "127.0.0.1"
+FIRST_PORT, PORTS_TRIED = 8080, 50
+USER = "admin"
+
+
+def free_port(first: int = FIRST_PORT) -> int:
+    """The first port at or after `first` that nobody listens on."""
+    for port in range(first, first + PORTS_TRIED):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return port
+    raise ConfigError(f"ports {first} to {first + PORTS_TRIED - 1} of {HOST} are all taken; free one and run again")
+
+
+@dataclass(frozen=True, slots=True)
+class AirflowHome:
+    """One Airflow installation in `directory`; its secrets are made once and kept there."""
+
+    directory: Path
+    port: int
+    settings: Settings
+
+    @property
+    def url(self) -> str:
+        """Where the UI and the API are."""
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def logs(self) -> Path:
+        """Where every component and task logs to."""
+        return self.directory / "logs"
+
+    def password(self) -> str:
+        """The password of the user `admin`."""
+        return str(self._kept()["password"])
+
+    def environment(self) -> dict[str, str]:
+        """The whole environment of every Airflow process, and so of every task and job."""
+        kept = self._kept()
+        passwords = self.directory / "passwords.json"
+        passwords.write_text(json.dumps({USER: kept["password"]}))
+        passwords.chmod(0o600)
+        spark = find_spec("pyspark")
+        assert spark is not None
+        assert spark.origin is not None
+        cores = os.cpu_count() or 2
+        ours = {
+            "AIRFLOW_HOME": self.directory,
+            "AIRFLOW__CORE__DAGS_FOLDER": PROJECT / "dags",
+            "AIRFLOW__CORE__PLUGINS_FOLDER": PROJECT / "infra" / "plugins",
+            "AIRFLOW__CORE__LOAD_EXAMPLES": False,
+            "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+            "AIRFLOW__CORE__PARALLELISM": max(4, 2 * cores),
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": passwords,
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.directory / 'airflow.db'}",
+            "AIRFLOW__API__HOST": HOST,
+            "AIRFLOW__API__PORT": self.port,
+            "AIRFLOW__API__BASE_URL": self.url,
+            "AIRFLOW__API__WORKERS": 1,
+            "AIRFLOW__API__SECRET_KEY": kept["secret"],
+            "AIRFLOW__API_AUTH__JWT_SECRET": kept["secret"],
+            "AIRFLOW__LOGGING__BASE_LOG_FOLDER": self.logs,
+            "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": self.settings.master}),
+            "GX_ANALYTICS_ENABLED": False,
+            "SPARK_HOME": Path(spark.origin).parent,
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        }
+        return {**os.environ, **self.settings.environment(), **{name: str(value) for name, value in ours.items()}}
+
+    def _kept(self) -> dict[str, str]:
+        file = self.directory / "secrets.json"
+        if not file.exists():
+            self.directory.mkdir(parents=True, exist_ok=True)
+            file.touch(mode=0o600)
+            file.write_text(json.dumps({"password": secrets.token_urlsafe(9), "secret": secrets.token_urlsafe(32)}))
+        kept: dict[str, str] = json.loads(file.read_text())
+        return kept

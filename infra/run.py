@@ -1,0 +1,143 @@
+"""`make run`: Airflow on this machine, the example's last 24 hours ingested and published through it."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import fcntl
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from infra.airflow_api import FINISHED, AirflowApi
+from infra.airflow_home import PROJECT, USER, AirflowHome, free_port
+from infra.report import published_report
+from infra.services import Services, running
+from shedding.config import Settings
+from shedding.errors import ConfigError, SluiceError
+from shedding.spec import QuerySpec, load_catalog
+from shedding.spec.durations import as_datetime, format_instant, parse_instant
+
+QUERY = "taxi_route_fare"
+DAY = 86_400_000_000
+HOUR = 3_600_000_000
+SPARK_POOL = "spark"
+
+
+def main() -> int:
+    """0 after Ctrl-C, or after the table with --once; 2 where something could not be done."""
+    parser = argparse.ArgumentParser(prog="make run", description=__doc__)
+    parser.add_argument("--once", action="store_true", help="stop after the table instead of staying up")
+    parser.add_argument("--home", type=Path, default=PROJECT / ".airflow", help="Airflow's home")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with _only_one(arguments.home):
+            _run(arguments.home, arguments.once)
+    except KeyboardInterrupt:
+        say("stopped")
+    except SluiceError as error:
+        print(f"[run] error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def say(text: str) -> None:
+    """One line of progress."""
+    print(f"[run] {text}", flush=True)
+
+
+def _run(directory: Path, once: bool) -> None:
+    begin = time.monotonic()
+    settings = Settings.load()
+    settings.landing.mkdir(parents=True, exist_ok=True)
+    catalog = load_catalog(settings.specs)
+    for problem in catalog.problems:
+        say(f"warning: {problem}")
+    home = AirflowHome(directory, free_port(), settings)
+    services = Services(home)
+    say("preparing Airflow's database")
+    services.migrate()
+    say(f"starting Airflow at {home.url} (user {USER}, password {home.password()}); logs in {home.logs}")
+    with running(services):
+        api = AirflowApi(home, services.check)
+        api.wait_until_up()
+        api.ensure_pool(SPARK_POOL, os.cpu_count() or 2)
+        _fill(api, catalog.query(QUERY))
+        print(f"\n{published_report(settings, catalog.query(QUERY))}\n", flush=True)
+        say(f"ready after {time.monotonic() - begin:.0f} s: {home.url} (user {USER}, password {home.password()})")
+        for error in api.import_errors():
+            say(f"warning: {error}")
+        if not once:
+            say("scheduled runs go on; Ctrl-C stops everything")
+            while True:
+                services.check()
+                time.sleep(1.0)
+        say("stopping")
+
+
+def _fill(api: AirflowApi, query: QuerySpec) -> None:
+    """Ingest the last 24 hours with one run, then backfill the query over them."""
+    ingest, answer = f"ingest_{query.dataset}", f"query_{query.name}"
+    now = parse_instant(dt.datetime.now(dt.UTC))
+    end = query.timeline.slot_of(now)
+    start = query.timeline.slot_of(end - DAY)
+    # The first slot's first windows begin before it.
+    arrival = (query.timeline.slots_needed(start)[0], now // HOUR * HOUR)
+    api.wait_for_dag(ingest)
+    say(f"ingesting {query.dataset} from {format_instant(arrival[0])} to {format_instant(arrival[1])}")
+    run_id = api.trigger(ingest, {"from": format_instant(arrival[0]), "to": format_instant(arrival[1])})
+    api.unpause(ingest)
+    _wait_for_run(api, ingest, run_id)
+    _backfill(
+        api, answer, as_datetime(start), as_datetime(end - query.timeline.slot), (end - start) // query.timeline.slot
+    )
+
+
+def _wait_for_run(api: AirflowApi, dag_id: str, run_id: str) -> None:
+    while (state := api.run_state(dag_id, run_id)) not in FINISHED:
+        api.alive()
+        time.sleep(1.0)
+    if state == "failed":
+        raise ConfigError(f"the run {run_id} of {dag_id} failed; its log is in the UI and under {api.home.logs}")
+
+
+def _backfill(api: AirflowApi, dag_id: str, start: dt.datetime, last: dt.datetime, slots: int) -> None:
+    """Backfill through Airflow and show how far it is; runs that are there already stay as they are."""
+    api.wait_for_dag(dag_id)
+    api.unpause(dag_id)
+    say(f"backfilling {dag_id}: {slots} slots from {start:%Y-%m-%d %H:%M} on")
+    api.backfill(dag_id, start, last, at_once=os.cpu_count() or 2)
+    shown = ""
+    while True:
+        api.alive()
+        states = api.run_states(dag_id, start, last)
+        text = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "waiting"
+        if text != shown:
+            say(f"{dag_id}: {text}")
+            shown = text
+        if sum(states[state] for state in FINISHED) >= slots:
+            break
+        time.sleep(1.0)
+    if states["failed"]:
+        say(f"warning: {states['failed']} slots were refused or failed; see them red in the UI")
+
+
+@contextmanager
+def _only_one(directory: Path) -> Iterator[None]:
+    """Hold the home's lock: two Airflows on one database would fight."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "running.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigError(f"another `make run` is using {directory}; stop it with Ctrl-C first") from None
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""Airflow's processes as children of this one: started, watched, and all stopped at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from infra.airflow_home import AirflowHome
+from shedding.errors import ConfigError
+
+SERVICES = ("api-server", "scheduler", "dag-processor", "triggerer")
+PATIENCE = 20.0
+TAIL = 15
+
+
+class Services:
+    """The running services; `check` raises when one has died."""
+
+    def __init__(self, home: AirflowHome) -> None:
+        self._logs = home.logs
+        self._logs.mkdir(parents=True, exist_ok=True)
+        self._environment = home.environment()
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def migrate(self) -> None:
+        """Create or upgrade the metadata database."""
+        with self._log("migrate").open("wb") as log:
+            code = subprocess.run(
+                self._command("db", "migrate"), check=False, stdout=log, stderr=log, env=self._environment
+            ).returncode
+        if code:
+            raise ConfigError(f"Airflow's database could not be made: {self._last_lines('migrate')}")
+
+    def start(self) -> None:
+        """Start every service; each logs to a file of its own."""
+        for name in SERVICES:
+            with self._log(name).open("ab") as log:
+                # A session of its own: Ctrl-C reaches this process only, which then stops them in order.
+                self._processes[name] = subprocess.Popen(
+                    self._command(name), stdout=log, stderr=log, env=self._environment, start_new_session=True
+                )
+
+    def check(self) -> None:
+        """Raise, with the end of its log, if a service has ended."""
+        for name, process in self._processes.items():
+            if process.poll() is not None:
+                raise ConfigError(f"Airflow's {name} ended with code {process.returncode}: {self._last_lines(name)}")
+
+    def stop(self) -> None:
+        """Stop every service and whatever they started, Spark's JVMs too; returns when all are gone."""
+        family: list[psutil.Process] = []
+        for process in self._processes.values():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                parent = psutil.Process(process.pid)
+                family += [parent, *parent.children(recursive=True)]
+        for process in self._processes.values():
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+        _, alive = psutil.wait_procs(family, timeout=PATIENCE)
+        for survivor in alive:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                survivor.kill()
+        psutil.wait_procs(alive, timeout=PATIENCE)
+        self._processes.clear()
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "airflow", *arguments]
+
+    def _log(self, name: str) -> Path:
+        return self._logs / f"{name}.log"
+
+    def _last_lines(self, name: str) -> str:
+        return "\n".join(self._log(name).read_text(errors="replace").splitlines()[-TAIL:])
+
+
+@contextlib.contextmanager
+def running(services: Services) -> Iterator[Services]:
+    """The services while the block runs; stopped whatever ends it."""
+    try:
+        services.start()
+        yield services
+    finally:
+        services.stop()
