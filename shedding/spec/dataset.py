@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from shedding.spec.durations import Duration, Instant, parse_instant
+from shedding.spec.generator import TRAFFIC, Traffic
 from shedding.spec.model import Column, Expression, Name, Spec
 
-ColumnType = Literal["string", "int", "bigint", "double", "boolean", "timestamp", "date"]
+ColumnType = Literal["string", "int", "bigint", "double", "boolean", "timestamp", "date", "array<string>"]
 
 
 class ColumnSpec(Spec):
@@ -48,6 +49,16 @@ class GeneratorSource(Spec):
     seed: int = 0
     parameters: dict[str, Any] = Field(default_factory=dict, description="the generator's own knobs")
 
+    @model_validator(mode="after")
+    def _knobs_are_known(self) -> GeneratorSource:
+        _ = self.traffic
+        return self
+
+    @property
+    def traffic(self) -> Traffic:
+        """The knobs, checked and with their defaults."""
+        return TRAFFIC[self.generator].model_validate(self.parameters)
+
 
 class FileSource(Spec):
     """Files dropped into the landing directory."""
@@ -61,6 +72,9 @@ class DelimitedSource(FileSource):
     kind: Literal["csv"]
     delimiter: str = Field(default=",", description="one character, or the words 'whitespace' or 'tab'")
     header: bool = True
+    ragged: bool = Field(
+        default=False, description="missing last fields are missing values, empty fields too many are ignored"
+    )
 
     @model_validator(mode="after")
     def _delimiter_is_one_character(self) -> DelimitedSource:
@@ -79,7 +93,7 @@ class TransactionSource(FileSource):
     """One basket of items a line; the columns `transaction` and `item` (or `items`) come from it."""
 
     kind: Literal["transactions"]
-    delimiter: str = "whitespace"
+    delimiter: Literal["whitespace", "comma", "any"] = Field(default="any", description="any: blanks or commas")
     items: Literal["exploded", "kept"] = "exploded"
 
 
@@ -180,4 +194,5 @@ class DatasetSpec(Spec):
 RESERVED = frozenset({
     "slot", "window_start", "window_end", "pane", "leg", "policy", "confidence", "is_exact", "is_imputed",
     "sampling_rate", "sampled_rows", "population", "run_id", "revision", "published_at", "event_time", "u",
+    "event_date", "event_hour", "pane_start", "rows", "sampled", "known", "rate",
 })  # fmt: skip

@@ -1,0 +1,157 @@
+"""The ingest application: new files or intervals of a dataset into raw, quarantine and concepts.
+
+    python -m jobs.ingest --dataset taxi --from 2026-11-15 --to 2026-11-16
+
+Order, per batch of sources: the log says `begun`, Spark writes raw rows, broken rows and counts under fresh source
+ids, the counts are checked, and one append to the log makes the batch visible and hides what it replaces. A job that
+dies anywhere before leaves rows that no reader ever sees; the next run reads the source again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import sys
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from jobs.ingest_batch import BatchReport, catch_up, store_batch
+from shedding.arrivals import Arrivals
+from shedding.arrivals_log import watermark_row, write_log
+from shedding.config import Settings
+from shedding.errors import SluiceError, SourceError
+from shedding.intake import Plan, batches, plan_files, plan_interval
+from shedding.landing import LandedFile, inspect, landed_files
+from shedding.spec.catalog import Catalog, load_catalog
+from shedding.spec.dataset import DatasetSpec
+from shedding.spec.durations import parse_instant
+from shedding.spec.keyset import keysets
+
+
+@dataclass(frozen=True)
+class IngestReport:
+    """What a run did: read = kept + excluded + quarantined, over the sources it ingested."""
+
+    dataset: str
+    read: int = 0
+    kept: int = 0
+    excluded: int = 0
+    quarantined: int = 0
+    late: int = 0
+    sources: list[str] = field(default_factory=list)
+    skipped: int = 0
+    notes: list[str] = field(default_factory=list)
+    watermark: int | None = None
+
+    def plus(self, batch: BatchReport) -> IngestReport:
+        """The report with a batch added."""
+        return replace(
+            self,
+            read=self.read + batch.read,
+            kept=self.kept + batch.kept,
+            excluded=self.excluded + batch.excluded,
+            quarantined=self.quarantined + batch.quarantined,
+            late=self.late + batch.late,
+            sources=self.sources + batch.sources,
+        )
+
+
+def ingest(
+    spark: SparkSession,
+    settings: Settings,
+    catalog: Catalog,
+    dataset: str,
+    *,
+    files: list[Path] | None = None,
+    interval: tuple[int, int] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> IngestReport:
+    """Ingest what is new: the given files, those the landing directory holds, or a generator's [from, to).
+
+    Idempotent: content that is visible already changes nothing. A file that cannot be read is refused whole; the
+    others are ingested, then SourceError names it. With an interval, a file dataset's watermark moves to its end.
+    """
+    spec = catalog.dataset(dataset)
+    session = _session(spark)
+    now = dt.datetime.now(dt.UTC)
+    arrivals = Arrivals.load(settings, dataset)
+    plan, refused = _plan(settings, spec, files, interval, arrivals, progress)
+    report = IngestReport(dataset, skipped=len(plan.known), notes=plan.known)
+    counted = keysets(catalog, dataset)
+    catch_up(session, settings, spec, counted, arrivals, now)
+    todo = list(batches(plan.intakes))
+    for number, batch in enumerate(todo, 1):
+        progress(f"batch {number} of {len(todo)}: {', '.join(i.name for i in batch[:3])}{' ...' * (len(batch) > 3)}")
+        done = store_batch(session, settings, spec, batch, counted, now, uuid.uuid4().hex[:8])
+        report = report.plus(done)
+        progress(f"batch {number} of {len(todo)}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
+    if interval is not None and spec.source.kind != "generator":
+        write_log(settings, dataset, [watermark_row(interval)], now)
+    if refused:
+        raise SourceError("; ".join(refused))
+    return replace(report, watermark=Arrivals.load(settings, dataset).watermark)
+
+
+def _plan(
+    settings: Settings,
+    dataset: DatasetSpec,
+    files: list[Path] | None,
+    interval: tuple[int, int] | None,
+    arrivals: Arrivals,
+    progress: Callable[[str], None],
+) -> tuple[Plan, list[str]]:
+    if dataset.source.kind == "generator":
+        if interval is None or files:
+            raise SourceError(f"dataset {dataset.name} is a generator: give an interval (--from, --to) and no files")
+        return plan_interval(dataset, *interval, arrivals), []
+    found: list[LandedFile] = []
+    refused: list[str] = []
+    for path in files if files is not None else landed_files(settings, dataset):
+        progress(f"looking at {path.name}")
+        try:
+            found.append(inspect(settings, dataset, path))
+        except SourceError as error:
+            refused.append(str(error))
+    return plan_files(dataset, found, arrivals), refused
+
+
+def _session(spark: SparkSession) -> SparkSession:
+    """A session of ingest's own: a derived column that divides by zero is null there, not the end of the job."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    session.conf.set("spark.sql.maxConcurrentOutputFileWriters", "16")
+    return session
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The Spark application; settings come from the environment."""
+    from shedding.spark.session import spark_session
+
+    parser = argparse.ArgumentParser(prog="ingest", description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--dataset", required=True)
+    parser.add_argument("--from", dest="start", type=parse_instant)
+    parser.add_argument("--to", dest="end", type=parse_instant)
+    parser.add_argument("--file", dest="files", action="append", type=Path)
+    options = parser.parse_args(argv)
+    interval = (options.start, options.end) if options.start is not None and options.end is not None else None
+    settings = Settings.load()
+    try:
+        with spark_session(settings, f"ingest {options.dataset}") as spark:
+            report = ingest(
+                spark, settings, load_catalog(settings.specs), options.dataset,
+                files=options.files, interval=interval, progress=lambda text: print(text, flush=True),
+            )  # fmt: skip
+    except SluiceError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    print(report)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""One batch of an ingest run, from `begun` to `committed`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as fn
+
+from shedding.arrivals import HOUR, Arrivals
+from shedding.arrivals_log import write_log
+from shedding.config import Settings
+from shedding.errors import DataError
+from shedding.intake import Intake
+from shedding.spark.records import Part, read_records
+from shedding.spark.refine import Refined, partition_columns, refine
+from shedding.spark.store import append, count_keys, hourly, written
+from shedding.spec.dataset import DatasetSpec
+from shedding.spec.keyset import KeySet
+
+SMALL_BATCH = 64 << 20  # bytes below which a batch is shuffled by date, so that it makes few files
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What became of a batch's records."""
+
+    read: int
+    kept: int
+    excluded: int
+    quarantined: int
+    late: int
+    sources: list[str]
+
+
+def store_batch(
+    spark: SparkSession,
+    settings: Settings,
+    dataset: DatasetSpec,
+    batch: list[Intake],
+    counted: list[KeySet],
+    at: dt.datetime,
+    attempt: str,
+) -> BatchReport:
+    """Write a batch and make it visible; DataError, and nothing visible, where the counts do not add up."""
+    parts = {f"{intake.content_hash[:40]}@{attempt}": intake for intake in batch}
+    write_log(settings, dataset.name, [_row("begun", source, intake) for source, intake in parts.items()], at)
+    records = read_records(spark, dataset, [Part(source, i.name, i.file, i.interval) for source, i in parts.items()])
+    refined = refine(dataset, records)
+    metadata = {"dataset": dataset.name, "attempt": attempt, "sources": len(parts)}
+    totals = _write_raw(settings, refined, batch, metadata)
+    broken = _write_broken(spark, settings, refined, parts, at, metadata) if totals["broken"] else {}
+    excluded = _excluded(refined, totals, list(parts))
+    rows = written(spark, settings, dataset, list(parts))
+    hours: dict[str, dict[int, Any]] = defaultdict(dict)
+    for row in hourly(rows):
+        hours[row["_source"]][row["hour"]] = row
+    for keyset in counted:
+        count_keys(rows, settings, keyset, list(parts))
+    newest = Arrivals.load(settings, dataset.name).last_event
+    entries: list[dict[str, Any]] = []
+    late = 0
+    for source, intake in parts.items():
+        found = hours[source]
+        entry = _row("committed", source, intake) | {
+            "kept": sum(row["rows"] for row in found.values()),
+            "excluded": sum(excluded[source].values()),
+            "quarantined": sum(broken.get(source, {}).values()),
+            "first_event": min((row["first"] for row in found.values()), default=None),
+            "last_event": max((row["last"] for row in found.values()), default=None),
+            "hours": json.dumps({str(hour): found[hour]["rows"] for hour in sorted(found)}),
+            "concepts": [keyset.id for keyset in counted],
+            "detail": json.dumps({"excluded": excluded[source], "quarantined": broken.get(source, {})}, sort_keys=True),
+        }
+        entry["rows_read"] = entry["kept"] + entry["excluded"] + entry["quarantined"]
+        if newest is not None:
+            late += sum(r["rows"] for hour, r in found.items() if hour + HOUR <= newest - dataset.allowed_lateness)
+        entries.append(entry)
+    _check(dataset, batch, entries, totals, records.counts)
+    gone = sorted({old for intake in batch for old in intake.replaces})
+    write_log(settings, dataset.name, entries + [{"state": "superseded", "source_id": old} for old in gone], at)
+    sums = {name: sum(entry[name] for entry in entries) for name in ("rows_read", "kept", "excluded", "quarantined")}
+    return BatchReport(sums["rows_read"], sums["kept"], sums["excluded"], sums["quarantined"], late, list(parts))
+
+
+def catch_up(
+    spark: SparkSession,
+    settings: Settings,
+    dataset: DatasetSpec,
+    counted: list[KeySet],
+    arrivals: Arrivals,
+    at: dt.datetime,
+) -> None:
+    """Count key sets that queries need since a later day than some visible sources came."""
+    entries: dict[str, dict[str, Any]] = {}
+    for keyset in counted:
+        lacking = [source for source in arrivals.visible if keyset.id not in source.concepts]
+        if not lacking:
+            continue
+        names = [source.source_id for source in lacking]
+        if any(source.kept for source in lacking):
+            count_keys(written(spark, settings, dataset, names), settings, keyset, names, anew=True)
+        for source in lacking:
+            entry = entries.setdefault(source.source_id, source.log_row())
+            entry["concepts"] = sorted({*entry["concepts"], keyset.id})
+    if entries:
+        write_log(settings, dataset.name, list(entries.values()), at)
+
+
+def _write_raw(settings: Settings, refined: Refined, batch: list[Intake], metadata: dict[str, Any]) -> dict[str, int]:
+    """Write the kept rows and count all records in the same pass."""
+    seen = Observation("records")
+    reasons = list(refined.dataset.exclude)
+    observed = refined.frame.observe(
+        seen,
+        fn.count("*").alias("read"),
+        fn.count_if(fn.col("_verdict") == 0).alias("kept"),
+        fn.count_if(fn.col("_verdict") > 0).alias("broken"),
+        *[fn.count_if(fn.col("_verdict") == -place).alias(f"excluded{place}") for place in range(1, len(reasons) + 1)],
+    )
+    rows = refined.kept(observed)
+    partition_by = partition_columns(refined.dataset)
+    if 0 < sum(intake.size for intake in batch) < SMALL_BATCH:  # a generator cuts its rows by time already
+        rows = rows.repartition(*partition_by)
+    append(rows, settings.table("raw", refined.dataset.name), partition_by, metadata)
+    return dict(seen.get)
+
+
+def _write_broken(
+    spark: SparkSession,
+    settings: Settings,
+    refined: Refined,
+    parts: dict[str, Intake],
+    at: dt.datetime,
+    metadata: dict[str, Any],
+) -> dict[str, dict[str, int]]:
+    """Write the broken records, a second look at the source that only a batch with broken ones pays for."""
+    uri = settings.table("quarantine", refined.dataset.name)
+    names = fn.create_map(*[fn.lit(text) for source, intake in parts.items() for text in (source, intake.name)])
+    append(refined.broken(names[fn.col("_source")], fn.lit(at)), uri, [], metadata)
+    stored = spark.read.format("delta").load(uri).where(fn.col("_source").isin(list(parts)))
+    kind = fn.concat(fn.col("column"), fn.lit(": "), fn.regexp_replace(fn.split("reason", ": ")[0], r" found \d+$", ""))
+    return _nested(stored.groupBy("_source", kind.alias("kind")).count())
+
+
+def _excluded(refined: Refined, totals: dict[str, int], sources: list[str]) -> dict[str, dict[str, int]]:
+    """Excluded records per source and reason; only a batch of several sources needs a second look for them."""
+    reasons = list(refined.dataset.exclude)
+    counts = {reason: totals[f"excluded{place}"] for place, reason in enumerate(reasons, 1)}
+    if len(sources) == 1 or not sum(counts.values()):
+        return {source: counts if len(sources) == 1 else dict.fromkeys(reasons, 0) for source in sources}
+    words = fn.element_at(fn.array(*[fn.lit(reason) for reason in reasons]), -fn.col("_verdict"))
+    found = _nested(refined.frame.where("_verdict < 0").groupBy("_source", words.alias("kind")).count())
+    return {source: dict.fromkeys(reasons, 0) | found.get(source, {}) for source in sources}
+
+
+def _nested(counts: DataFrame) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in sorted(counts.collect(), key=lambda r: (r["_source"], r["kind"])):
+        found[row["_source"]][row["kind"]] = row["count"]
+    return found
+
+
+def _check(
+    dataset: DatasetSpec,
+    batch: list[Intake],
+    entries: list[dict[str, Any]],
+    totals: dict[str, int],
+    counts: dict[str, int] | None,
+) -> None:
+    """What the tables hold must be what was read: over the batch, and per file where its records were counted."""
+    claims = {
+        "read": sum(entry["rows_read"] for entry in entries),
+        "kept": sum(entry["kept"] for entry in entries),
+        "broken": sum(entry["quarantined"] for entry in entries),
+    }
+    wrong = [f"{name}: {totals[name]} seen, {value} stored" for name, value in claims.items() if value != totals[name]]
+    for entry in entries if counts is not None else []:
+        expected = counts[entry["source_id"]] if counts else 0
+        if entry["rows_read"] != expected:
+            wrong.append(f"{entry['name']}: {expected} records, {entry['rows_read']} accounted for")
+    if wrong:
+        raise DataError(
+            f"ingest of {dataset.name} does not add up ({'; '.join(wrong)}) for {batch[0].name} and {len(batch) - 1} more; "
+            "nothing became visible; did a file change while it was read? Run again"
+        )
+
+
+def _row(state: str, source: str, intake: Intake) -> dict[str, Any]:
+    interval = intake.interval or (None, None)
+    return {
+        "state": state, "source_id": source, "name": intake.name, "content_hash": intake.content_hash,
+        "bytes": intake.size, "interval_start": interval[0], "interval_end": interval[1],
+    }  # fmt: skip

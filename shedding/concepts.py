@@ -1,0 +1,51 @@
+"""Reading what ingest counted: the exact rows per pane and key of the visible sources."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from shedding.arrivals import Arrivals
+from shedding.config import Settings
+from shedding.errors import NotReadyError
+from shedding.spec.durations import as_datetime
+from shedding.spec.keyset import KeySet
+from shedding.tables import Table
+
+
+def concept_table(settings: Settings, keyset: KeySet) -> Table:
+    """Where the counts of a key set are kept."""
+    return Table(settings.table("concepts", keyset.dataset, keyset.id), ("event_date",))
+
+
+def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arrivals: Arrivals) -> pa.Table:
+    """Exact counts of [start, end), both on pane borders: key columns, pane_start (microseconds), rows, rows_<column>.
+
+    One row per pane and key that has rows, ordered by pane and key. Raises NotReadyError where a visible source
+    of that stretch has not been counted yet: the next ingest run does it.
+    """
+    if not arrivals.counted(keyset.id, start, end):
+        raise NotReadyError(
+            f"key set {keyset.id} of dataset {keyset.dataset} is not counted for all its sources; "
+            f"run `sluice ingest {keyset.dataset}` to catch up"
+        )
+    table = concept_table(settings, keyset)
+    counts = ["rows", *(f"rows_{column}" for column in keyset.counted)]
+    groups = ["pane_start", *keyset.keys]
+    if not table.exists():
+        return pa.table({name: pa.array([], pa.int64()) for name in [*groups, *counts]})
+    where: list[tuple[str, str, object]] = [
+        ("event_date", ">=", _date(start)),
+        ("event_date", "<=", _date(end - 1)),
+        ("pane_start", ">=", start),
+        ("pane_start", "<", end),
+    ]
+    if arrivals.hidden:
+        where.append(("_source", "not in", sorted(arrivals.hidden)))
+    found = table.read(where, [*groups, *counts])
+    summed = found.group_by(groups, use_threads=False).aggregate([(name, "sum") for name in counts])
+    renamed = summed.rename_columns([*groups, *counts])
+    return renamed.select([*keyset.keys, "pane_start", *counts]).sort_by([(name, "ascending") for name in groups])
+
+
+def _date(instant: int) -> str:
+    return f"{as_datetime(instant):%Y-%m-%d}"

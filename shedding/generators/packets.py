@@ -1,0 +1,34 @@
+"""Packets of a local network: few frame sizes carry most, and a minute's mix leans its own way."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as fn
+
+from shedding.generators.popularity import key_of, value_factor
+from shedding.generators.rhythm import MINUTE, uniform
+from shedding.spec.dataset import GeneratorSource
+from shedding.spec.generator import PacketTraffic
+
+
+def packets(source: GeneratorSource) -> dict[str, Column]:
+    """Columns of a packet, from `minute`, `index` and `calm`."""
+    traffic, seed = source.traffic, source.seed
+    assert isinstance(traffic, PacketTraffic)
+    minute, index = fn.col("minute"), fn.col("index")
+
+    def draw(name: str) -> Column:
+        return uniform(seed, name, minute, index)
+
+    kind = key_of(traffic, draw("kind"), minute, index, fn.col("calm"), seed)
+    span = traffic.largest - traffic.smallest + 1
+    # The square makes small frames common; the most popular kinds are the extremes, as on a real wire.
+    size = fn.lit(traffic.smallest) + fn.floor(fn.pow(uniform(seed, "size", kind), fn.lit(2.0)) * span)
+    ends = fn.when(kind % 7 == 0, traffic.smallest).when(kind % 7 == 3, traffic.largest).otherwise(size)
+    bytes_sent = fn.least(fn.floor(ends * value_factor(traffic, minute)), fn.lit(traffic.largest))
+    return {
+        "time": fn.timestamp_micros((minute * MINUTE + fn.floor(draw("second") * MINUTE)).cast("bigint")),
+        "size": bytes_sent.cast("int"),
+        "source_host": fn.floor(fn.pow(draw("source"), fn.lit(3.0)) * 120).cast("int"),
+        "destination_host": fn.floor(fn.pow(draw("destination"), fn.lit(3.0)) * 120).cast("int"),
+    }

@@ -1,0 +1,137 @@
+"""Files as they lie in the landing directory: found, hashed, and refused where they cannot be what they claim."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from shedding.config import Settings
+from shedding.errors import SourceError
+from shedding.spec.dataset import DatasetSpec, DelimitedSource, FileSource, ParquetSource
+
+CHUNK = 1 << 22
+_PEEK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class LandedFile:
+    """A file that can be ingested: its name below the landing directory, its content's hash, its layout.
+
+    `layout` is what tells files apart that cannot be read together: header names, or a Parquet schema.
+    """
+
+    path: Path
+    name: str
+    content: str
+    size: int
+    layout: tuple[str, ...]
+
+
+def landed_files(settings: Settings, dataset: DatasetSpec) -> list[Path]:
+    """The files that the dataset's glob finds, by name; hidden and unfinished ones (`.x`, `_x`, `*.part`) are not."""
+    source = dataset.source
+    if not isinstance(source, FileSource):
+        return []
+    found = [path for path in settings.landing.glob(source.path) if path.is_file()]
+    return sorted(path for path in found if path.name[0] not in "._" and path.suffix not in (".part", ".tmp"))
+
+
+def inspect(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFile:
+    """Everything about a file that is known without parsing it.
+
+    Raises SourceError for a file that is missing, empty, cut short, binary where text is declared, or without a
+    declared column. Nothing of such a file is kept.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path} does not exist or is no file; check the name")
+    size = path.stat().st_size
+    if size == 0:
+        raise SourceError(f"{path} is empty; deliver it again, or remove it")
+    layout = _parquet_layout(path) if isinstance(dataset.source, ParquetSource) else _text_layout(path, dataset)
+    if isinstance(dataset.source, ParquetSource) or _has_header(dataset):
+        names = {part.split(":")[0] for part in layout}
+        missing = [c.source or c.name for c in dataset.columns if (c.source or c.name) not in names]
+        if missing:
+            raise SourceError(
+                f"{path} lacks the declared column{'s' * (len(missing) > 1)} {', '.join(missing)}; it has "
+                f"{', '.join(sorted(names))[:300]}; mend the file, or `source:` in datasets/{dataset.name}.yaml"
+            )
+    return LandedFile(path.resolve(), _name(settings, path), _hash(path), size, layout)
+
+
+def _has_header(dataset: DatasetSpec) -> bool:
+    return isinstance(dataset.source, DelimitedSource) and dataset.source.header
+
+
+def _name(settings: Settings, path: Path) -> str:
+    """A file's name as the log knows it: below the landing directory, or alone where it lies elsewhere."""
+    try:
+        return path.resolve().relative_to(settings.landing.resolve()).as_posix()
+    except ValueError:
+        return path.name
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as stream:
+        for chunk in _chunks(stream):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _text_layout(path: Path, dataset: DatasetSpec) -> tuple[str, ...]:
+    """The header's names where there is one; reads a compressed file to its end, so that a cut one is noticed."""
+    with path.open("rb") as stream:
+        zipped = stream.read(2) == b"\x1f\x8b"
+    if zipped != (path.suffix == ".gz"):
+        raise SourceError(
+            f"{path} is {'' if zipped else 'not '}gzip, against its ending; rename it or deliver it again"
+        )
+    try:
+        with cast(IO[bytes], gzip.open(path, "rb") if zipped else path.open("rb")) as stream:
+            start = stream.read(_PEEK)
+            for _ in _chunks(stream) if zipped else ():
+                pass
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise SourceError(
+            f"{path} is cut short or damaged ({error}); nothing of it was kept; deliver it again"
+        ) from error
+    if b"\x00" in start:
+        raise SourceError(f"{path} is binary, not text; deliver text, or declare another source kind")
+    if not start.strip():
+        raise SourceError(f"{path} holds no line of text; deliver it again, or remove it")
+    if not _has_header(dataset):
+        return ()
+    return _header(path, start.splitlines()[0], dataset)
+
+
+def _header(path: Path, line: bytes, dataset: DatasetSpec) -> tuple[str, ...]:
+    assert isinstance(dataset.source, DelimitedSource)
+    mark = {"whitespace": None, "tab": "\t"}.get(dataset.source.delimiter, dataset.source.delimiter)
+    try:
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}, line 1 is not UTF-8 text ({error}); deliver UTF-8") from error
+    return tuple(name.strip().strip('"') for name in text.split(mark))
+
+
+def _parquet_layout(path: Path) -> tuple[str, ...]:
+    import pyarrow.parquet as pq
+    from pyarrow.lib import ArrowException
+
+    try:
+        schema = pq.read_schema(path)
+    except (ArrowException, OSError) as error:
+        first = str(error).splitlines()[0]
+        raise SourceError(f"{path} is no Parquet file or is cut short ({first}); deliver it again") from error
+    return tuple(f"{field.name}:{field.type}" for field in schema)
+
+
+def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    while chunk := stream.read(CHUNK):
+        yield chunk

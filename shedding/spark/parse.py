@@ -1,0 +1,183 @@
+"""From what a file holds to what a dataset declares: typed columns, and the first thing wrong with a row.
+
+Every failing row gets one number, the place of its check in a list that follows the order of the columns; good
+rows get 0. Numbers cost little per row, and the words are made only for the rows that are quarantined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as fn
+
+from shedding.spec.dataset import ColumnSpec, DatasetSpec, EventTimeSpec
+from shedding.spec.durations import format_instant
+
+_MICROS_PER_UNIT = {"seconds": 1e6, "milliseconds": 1e3, "microseconds": 1.0, "nanoseconds": 1e-3}
+_WRONG_TYPE = {
+    "int": "not a whole number that fits 32 bits",
+    "bigint": "not a whole number that fits 64 bits",
+    "double": "not a finite number",
+    "boolean": "not true or false",
+    "timestamp": "not a timestamp",
+    "date": "not a date",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A way for a row to be broken: when, in which column, and the words for it."""
+
+    broken: Column
+    column: str
+    reason: Column
+
+
+def raw_name(index: int) -> str:
+    """The column that holds what the source gave for the declared column number `index`."""
+    return f"_r{index}"
+
+
+def parsed(column: ColumnSpec, raw: Column, kind: str, zone: str) -> Column:
+    """The declared value of what the source gave, null where that is missing or cannot be read.
+
+    `kind` is Spark's type name of what the source gave; texts and timestamps without zone are read in `zone`.
+    """
+    if kind == "string":
+        return _from_text(column, raw, zone)
+    if column.type == "string":
+        return raw.cast("string")
+    if column.type == "timestamp":
+        moment = raw.cast("timestamp")
+        return moment if kind == "timestamp" else _to_utc(moment, zone)
+    if kind in ("double", "float"):
+        finite = fn.when(~fn.isnan(raw), raw)
+        if column.type in ("int", "bigint"):
+            finite = fn.when(finite == fn.floor(finite), finite)
+        return _finite(finite.try_cast(column.type), column.type)
+    return _finite(raw.try_cast(column.type), column.type)
+
+
+def is_given(raw: Column, kind: str) -> Column:
+    """Whether the source gave a value at all: blank text and NaN are missing values, not broken ones."""
+    if kind == "string":
+        return raw.isNotNull() & (fn.trim(raw) != "")
+    if kind in ("double", "float"):
+        return raw.isNotNull() & ~fn.isnan(raw)
+    return raw.isNotNull()
+
+
+def column_checks(columns: list[ColumnSpec], kinds: Mapping[str, str]) -> list[Check]:
+    """Every way a declared column can be broken, in the order of the columns; the parsed columns must be there."""
+    checks: list[Check] = []
+    for index, column in enumerate(columns):
+        value, raw, kind = fn.col(f"`{column.name}`"), fn.col(raw_name(index)), kinds[column.name]
+
+        def check(broken: Column, words: str, shown: Column | None = None, name: str = column.name) -> None:
+            reason = fn.lit(words) if shown is None else fn.concat(fn.lit(f"{words}: "), shown.cast("string"))
+            checks.append(Check(broken, name, reason))
+
+        if column.type in _WRONG_TYPE and kind != column.type:
+            check(value.isNull() & is_given(raw, kind), _WRONG_TYPE[column.type], raw)
+        if column.required:
+            check(value.isNull(), "missing")
+        if column.min is not None:
+            check(value < column.min, f"below the minimum {column.min:g}", value)
+        if column.max is not None:
+            check(value > column.max, f"above the maximum {column.max:g}", value)
+        if column.one_of is not None:
+            check(~value.isin(column.one_of), f"not one of {', '.join(column.one_of)}", value)
+        if column.matches is not None:
+            check(~value.rlike(f"^(?:{column.matches})$"), f"does not match {column.matches}", value)
+    return checks
+
+
+def event_time(spec: EventTimeSpec, types: Mapping[str, str], line: Column) -> Column:
+    """A row's event time, null where it has none; `line` counts a file's records from 1."""
+    if spec.arrival is not None:
+        passed = fn.floor((line - 1) * (1e6 / spec.arrival.per_second))
+        return fn.timestamp_micros(fn.lit(spec.arrival.starts) + passed)
+    assert spec.column is not None
+    value = fn.col(f"`{spec.column}`")
+    if spec.unit == "timestamp":
+        return value.cast("timestamp")
+    factor = _MICROS_PER_UNIT[spec.unit]
+    if types[spec.column] in ("int", "bigint") and factor >= 1:
+        passed = fn.try_multiply(value.cast("bigint"), fn.lit(int(factor)))
+    else:
+        passed = fn.round(value * factor).try_cast("bigint")
+    return fn.timestamp_micros(fn.try_add(fn.lit(spec.since), passed))
+
+
+def event_checks(spec: EventTimeSpec) -> list[Check]:
+    """Event time is there and inside the declared range."""
+    moment, name = fn.col("event_time"), spec.column or "event_time"
+    return [
+        Check(moment.isNull(), name, fn.lit("missing or unreadable event time")),
+        Check(
+            moment < fn.timestamp_micros(fn.lit(spec.not_before)),
+            name,
+            fn.concat(fn.lit(f"event time before {format_instant(spec.not_before)}: "), moment.cast("string")),
+        ),
+        Check(
+            moment >= fn.timestamp_micros(fn.lit(spec.not_after)),
+            name,
+            fn.concat(fn.lit(f"event time not before {format_instant(spec.not_after)}: "), moment.cast("string")),
+        ),
+    ]
+
+
+def first_broken(checks: list[Check]) -> Column:
+    """Number of the first check that a row breaks, counted from 1; 0 for a good row."""
+    numbered = [fn.when(check.broken, fn.lit(number)) for number, check in enumerate(checks, 1)]
+    return fn.coalesce(*numbered, fn.lit(0))
+
+
+def words_for(number: Column, checks: list[Check], part: Callable[[Check], Column]) -> Column:
+    """What `part` says of the check that `number` names."""
+    words = fn.lit(None).cast("string")
+    for place, check in enumerate(checks, 1):
+        words = fn.when(number == place, part(check)).otherwise(words)
+    return words
+
+
+def excluded_by(dataset: DatasetSpec) -> Column:
+    """Minus the number of the first exclusion that a row meets, counted from 1; 0 where it meets none."""
+    numbered = [fn.when(fn.expr(c), fn.lit(-number)) for number, c in enumerate(dataset.exclude.values(), 1)]
+    return fn.coalesce(*numbered, fn.lit(0))
+
+
+def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:
+    if column.type == "string":
+        return fn.when(raw != "", raw)
+    if column.type == "double":
+        # Java reads "1d" and "1f" as numbers; no one else does.
+        suffixed = fn.substring(raw, -1, 1).isin("d", "D", "f", "F")
+        return _finite(fn.when(~suffixed, raw.try_cast("double")), "double")
+    if column.type in ("timestamp", "date"):
+        moment = _moment(column, raw)
+        if column.type == "date":
+            return moment.cast("date")
+        return moment if zone == "UTC" else fn.when(raw.rlike(_ZONED), moment).otherwise(_to_utc(moment, zone))
+    return raw.try_cast(column.type)
+
+
+_ZONED = r"(?i)\d\s*(z|utc|gmt|[+-]\d{1,2}:?\d{2})\s*$"
+
+
+def _moment(column: ColumnSpec, raw: Column) -> Column:
+    if column.format is not None:
+        return fn.try_to_timestamp(raw, fn.lit(column.format))
+    # Spark would also read a bare year or a time of "today"; neither is a timestamp here.
+    dated = (fn.length(fn.trim(raw)) >= 10) & (fn.substring(fn.trim(raw), 5, 1) == "-")
+    return fn.when(dated, raw.try_cast("timestamp"))
+
+
+def _to_utc(moment: Column, zone: str) -> Column:
+    return moment if zone == "UTC" else fn.to_utc_timestamp(moment, zone)
+
+
+def _finite(value: Column, kind: str) -> Column:
+    return fn.when(fn.abs(value) < float("inf"), value) if kind == "double" else value

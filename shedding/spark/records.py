@@ -1,0 +1,165 @@
+"""The records of a batch, whatever their source: one frame that the rest of ingest treats alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from shedding.errors import SourceError
+from shedding.generators.registry import generate
+from shedding.landing import LandedFile
+from shedding.spark.lines import TextFile, fields, file_uri, line_checks, read_lines
+from shedding.spark.parse import Check, raw_name
+from shedding.spec.dataset import DatasetSpec, DelimitedSource, GeneratorSource, ParquetSource, TransactionSource
+
+_READABLE = ("string", "int", "bigint", "smallint", "tinyint", "double", "float", "boolean", "timestamp",
+             "timestamp_ntz", "date", "void", "decimal", "array<string>")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a source id stands for in a batch: a file, or an interval of a generator."""
+
+    source_id: str
+    name: str
+    file: LandedFile | None = None
+    interval: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records with `_source`, `_line`, `_record` (their text), `_identity` and what was given for each column.
+
+    `kinds` are Spark's names of the types given, `checks` what can be wrong with a record as a whole, `counts` the
+    records a source has where that was counted apart from reading them.
+    """
+
+    frame: DataFrame
+    kinds: dict[str, str]
+    checks: list[Check] = field(default_factory=list)
+    counts: dict[str, int] | None = None
+
+
+def read_records(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Records:
+    """The records of a batch; its files must share one layout."""
+    source = dataset.source
+    if isinstance(source, GeneratorSource):
+        return _generated(spark, dataset, source, parts)
+    if isinstance(source, ParquetSource):
+        return _parquet(spark, dataset, parts)
+    if isinstance(source, TransactionSource):
+        return _transactions(spark, dataset, source, parts)
+    return _delimited(spark, dataset, source, parts)
+
+
+def _delimited(spark: SparkSession, dataset: DatasetSpec, source: DelimitedSource, parts: list[Part]) -> Records:
+    layout = _files(parts)[0].layout or tuple(column.source or column.name for column in dataset.columns)
+    lines, counts = read_lines(spark, _text_files(parts), source.header)
+    lines = lines.withColumn("_fields", fields(source.delimiter, len(layout)))
+    given = [
+        fn.get("_fields", fn.lit(layout.index(column.source or column.name))).alias(raw_name(index))
+        for index, column in enumerate(dataset.columns)
+    ]
+    frame = lines.select("*", *given, fn.xxhash64("_content", "_line").alias("_identity"))
+    kinds = {column.name: "string" for column in dataset.columns}
+    return Records(frame, kinds, line_checks(source.delimiter, len(layout), source.ragged), counts)
+
+
+def _transactions(spark: SparkSession, dataset: DatasetSpec, source: TransactionSource, parts: list[Part]) -> Records:
+    lines, _ = read_lines(spark, _text_files(parts), header=False)
+    delimiter = "," if source.delimiter == "comma" else source.delimiter
+    names = fn.create_map(*[fn.lit(text) for part in parts for text in (part.source_id, part.name.rsplit("/", 1)[-1])])
+    lines = lines.withColumn("_fields", fields(delimiter, 1)).withColumn("_file", names[fn.col("_source")])
+    if source.items == "exploded":
+        lines = lines.select("*", fn.posexplode("_fields").alias("_position", "_item"))
+        available = {"item": (fn.col("_item"), "string"), "position": (fn.col("_position"), "int")}
+        identity = fn.xxhash64("_content", "_line", "_position")
+    else:
+        available = {"items": (fn.col("_fields"), "array<string>"), "size": (fn.size("_fields"), "int")}
+        identity = fn.xxhash64("_content", "_line")
+    available |= {"transaction": (fn.col("_line"), "bigint"), "file": (fn.col("_file"), "string")}
+    given = _given(dataset, {name: column for name, (column, _) in available.items()})
+    kinds = {column.name: available[column.source or column.name][1] for column in dataset.columns}
+    checks = [Check(~fn.is_valid_utf8("_record"), "", fn.lit("not UTF-8 text"))]
+    return Records(lines.select("*", *given, identity.alias("_identity")), kinds, checks)
+
+
+def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Records:
+    import pyarrow.parquet as pq
+
+    files = _files(parts)
+    # Columns of Arrow's null type have no Parquet type that Spark knows; they hold nothing to read.
+    nulls = {name for name, _, kind in (entry.partition(":") for entry in files[0].layout) if kind == "null"}
+    rows = spark.read.parquet(*[str(file.path) for file in files])
+    types = {name: kind for name, kind in rows.dtypes if name not in nulls}
+    kinds: dict[str, str] = {}
+    given: dict[str, Column] = {}
+    for column in dataset.columns:
+        name = column.source or column.name
+        kinds[column.name] = types.get(name, "void")
+        given[name] = fn.col(f"`{name}`") if name in types else fn.lit(None)
+        if not kinds[column.name].startswith(_READABLE):
+            raise SourceError(
+                f"{files[0].path}: column {name} is {kinds[column.name]}, which no declared type can read"
+            )
+    ids = {file_uri(spark, file.path): part.source_id for file, part in zip(files, parts, strict=True)}
+    contents = {part.source_id: file.content for file, part in zip(files, parts, strict=True)}
+    frame = rows.select(
+        _lookup(fn.col("_metadata.file_path"), ids).alias("_source"),
+        (fn.col("_metadata.row_index") + 1).alias("_line"),
+        fn.to_json(fn.struct(*[column.alias(name) for name, column in given.items()])).alias("_record"),
+        *_given(dataset, given),
+    )
+    identity = fn.xxhash64(_lookup(fn.col("_source"), contents), "_line").alias("_identity")
+    counts = {part.source_id: pq.read_metadata(file.path).num_rows for file, part in zip(files, parts, strict=True)}
+    return Records(frame.select("*", identity), kinds, [], counts)
+
+
+def _generated(spark: SparkSession, dataset: DatasetSpec, source: GeneratorSource, parts: list[Part]) -> Records:
+    intervals = sorted((part.interval, part.source_id) for part in parts if part.interval is not None)
+    stretches: list[list[tuple[tuple[int, int], str]]] = []
+    for interval, identifier in intervals:
+        if not stretches or stretches[-1][-1][0][1] != interval[0]:
+            stretches.append([])
+        stretches[-1].append((interval, identifier))
+    frames = []
+    for stretch in stretches:
+        rows = generate(spark, source, stretch[0][0][0], stretch[-1][0][1])
+        owner = fn.lit(stretch[-1][1])
+        for (_, end), identifier in reversed(stretch[:-1]):
+            owner = fn.when(fn.col("_minute") < end // 60_000_000, fn.lit(identifier)).otherwise(owner)
+        frames.append(rows.withColumn("_source", owner))
+    rows = frames[0]
+    for frame in frames[1:]:
+        rows = rows.unionAll(frame)
+    types = dict(rows.dtypes)
+    available = {name: fn.col(name) for name in types if not name.startswith("_")}
+    record = fn.to_json(fn.struct(*available)).alias("_record")
+    given = _given(dataset, available)
+    kinds = {column.name: types[column.source or column.name] for column in dataset.columns}
+    return Records(rows.select("_source", "_line", "_identity", record, *given), kinds)
+
+
+def _given(dataset: DatasetSpec, available: dict[str, Column]) -> list[Column]:
+    missing = [c.source or c.name for c in dataset.columns if (c.source or c.name) not in available]
+    if missing:
+        raise SourceError(
+            f"the source of dataset {dataset.name} has no column {', '.join(missing)}; it has {', '.join(available)}"
+        )
+    return [available[c.source or c.name].alias(raw_name(index)) for index, c in enumerate(dataset.columns)]
+
+
+def _lookup(key: Column, values: dict[str, str]) -> Column:
+    if len(values) == 1:
+        return fn.lit(next(iter(values.values())))
+    return fn.create_map(*[fn.lit(text) for pair in values.items() for text in pair])[key]
+
+
+def _files(parts: list[Part]) -> list[LandedFile]:
+    return [part.file for part in parts if part.file is not None]
+
+
+def _text_files(parts: list[Part]) -> list[TextFile]:
+    return [TextFile(part.file.path, part.source_id, part.file.content) for part in parts if part.file is not None]

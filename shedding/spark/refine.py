@@ -1,0 +1,96 @@
+"""Records into raw rows: parsed, judged, dated, identified; what is broken or excluded is told apart, never lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from shedding.spark.identity import identity_of, place_of
+from shedding.spark.parse import (
+    Check,
+    column_checks,
+    event_checks,
+    event_time,
+    excluded_by,
+    first_broken,
+    parsed,
+    raw_name,
+    words_for,
+)
+from shedding.spark.records import Records
+from shedding.spec.dataset import DatasetSpec
+
+LEADING = ("event_time", "u", "_source")  # first, so that Delta keeps statistics on them
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Every record of a batch with its verdict `_verdict`: 0 kept, above 0 the check it breaks, below 0 excluded."""
+
+    frame: DataFrame
+    dataset: DatasetSpec
+    checks: list[Check]
+
+    def kept(self, frame: DataFrame | None = None) -> DataFrame:
+        """The raw rows, in the raw table's column order."""
+        rows = (self.frame if frame is None else frame).where("_verdict = 0")
+        return rows.select(*raw_columns(self.dataset))
+
+    def broken(self, names: Column, at: Column) -> DataFrame:
+        """The broken records with file, line, column and reason; `names` is each source's name."""
+        return self.frame.where("_verdict > 0").select(
+            names.alias("file"),
+            fn.col("_line").alias("line"),
+            words_for(fn.col("_verdict"), self.checks, lambda check: fn.lit(check.column)).alias("column"),
+            words_for(fn.col("_verdict"), self.checks, lambda check: check.reason).alias("reason"),
+            fn.make_valid_utf8("_record").alias("record"),
+            "_source",
+            at.alias("at"),
+        )
+
+
+def refine(dataset: DatasetSpec, records: Records) -> Refined:
+    """Judge every record by the dataset's declarations.
+
+    The first thing wrong counts: the record as a whole, then the columns in their order, then event time. Broken
+    records are quarantined whether or not an exclusion would also meet them.
+    """
+    zone = dataset.event_time.zone
+    columns = [
+        parsed(column, fn.col(raw_name(index)), records.kinds[column.name], zone).alias(column.name)
+        for index, column in enumerate(dataset.columns)
+    ]
+    rows = records.frame.select("*", *columns)
+    types = {column.name: column.type for column in dataset.columns}
+    rows = rows.withColumn("event_time", event_time(dataset.event_time, types, fn.col("_line")))
+    checks = records.checks + column_checks(dataset.columns, records.kinds) + event_checks(dataset.event_time)
+    rows = rows.withColumn("_broken", first_broken(checks))
+    rows = with_derived(rows, dataset)
+    verdict = fn.when(fn.col("_broken") > 0, fn.col("_broken")).otherwise(excluded_by(dataset))
+    rows = rows.withColumn("_verdict", verdict if dataset.exclude else fn.col("_broken"))
+    if dataset.identity:
+        rows = rows.withColumn("_identity", identity_of(dataset.identity))
+    rows = rows.withColumn("u", place_of(fn.col("_identity"), dataset.name))
+    rows = rows.withColumn("event_date", fn.date_format("event_time", "yyyy-MM-dd"))
+    if dataset.partition == "hour":
+        rows = rows.withColumn("event_hour", fn.date_format("event_time", "HH"))
+    return Refined(rows, dataset, checks)
+
+
+def with_derived(rows: DataFrame, dataset: DatasetSpec) -> DataFrame:
+    """The rows with the dataset's derived columns, each free to use the ones before it."""
+    for name, expression in dataset.derived.items():
+        rows = rows.withColumn(name, fn.expr(expression))
+    return rows
+
+
+def raw_columns(dataset: DatasetSpec) -> list[str]:
+    """The columns of `raw/<dataset>`, in order."""
+    return [*LEADING, *dataset.column_names, "_identity", *partition_columns(dataset)]
+
+
+def partition_columns(dataset: DatasetSpec) -> list[str]:
+    """What `raw/<dataset>` is partitioned by."""
+    return ["event_date"] if dataset.partition == "date" else ["event_date", "event_hour"]

@@ -1,0 +1,91 @@
+"""What a batch leaves behind: raw rows, broken rows, counts per pane and key, each in one Delta commit.
+
+None of it is visible before the arrivals log says so, hence the order of the commits does not matter.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from shedding.arrivals import HOUR
+from shedding.concepts import concept_table
+from shedding.config import Settings
+from shedding.errors import ConflictError, DataError
+from shedding.spec.dataset import DatasetSpec
+from shedding.spec.keyset import KeySet
+
+ATTEMPTS = 5
+
+
+def append(
+    rows: DataFrame, uri: str, partition_by: list[str], metadata: Mapping[str, Any], replace: str | None = None
+) -> None:
+    """Add rows in one commit, or with `replace` (a condition) put them in the place of the rows that meet it.
+
+    Columns the table lacks are added. Raises DataError where a column changed its type, ConflictError where other
+    writers kept colliding.
+    """
+    from delta.exceptions import DeltaConcurrentModificationException
+
+    writer = rows.write.format("delta").partitionBy(*partition_by).option("mergeSchema", "true")
+    writer = writer.option("userMetadata", json.dumps(dict(metadata), sort_keys=True))
+    writer = writer.mode("append") if replace is None else writer.mode("overwrite").option("replaceWhere", replace)
+    for attempt in range(ATTEMPTS):
+        try:
+            writer.save(uri)
+            return
+        except DeltaConcurrentModificationException:
+            time.sleep(0.2 * 2**attempt)
+        except AnalysisException as error:
+            if "MERGE" not in (error.getCondition() or "") and "SCHEMA" not in (error.getCondition() or ""):
+                raise
+            first = str(error).splitlines()[0]
+            raise DataError(
+                f"the rows do not fit the table at {uri}: {first}; a column cannot change its type: "
+                "give it another name, or ingest into a new dataset"
+            ) from error
+    raise ConflictError(f"{ATTEMPTS} concurrent commits to {uri} collided; run again when it is quieter")
+
+
+def written(spark: SparkSession, settings: Settings, dataset: DatasetSpec, sources: list[str]) -> DataFrame:
+    """The raw rows of some sources, read back from the table."""
+    rows = spark.read.format("delta").load(settings.table("raw", dataset.name))
+    return rows.where(fn.col("_source").isin(sources))
+
+
+def hourly(rows: DataFrame) -> list[Any]:
+    """Per source and hour: `_source`, `hour` (microseconds), `rows`, `first` and `last` event time."""
+    moment = fn.unix_micros("event_time")
+    grouped = rows.groupBy("_source", floor_to(moment, HOUR).alias("hour"))
+    return grouped.agg(
+        fn.count("*").alias("rows"), fn.min(moment).alias("first"), fn.max(moment).alias("last")
+    ).collect()
+
+
+def count_keys(rows: DataFrame, settings: Settings, keyset: KeySet, sources: list[str], anew: bool = False) -> None:
+    """Count raw rows per pane and key into `concepts/<dataset>/<key set>`; `anew` replaces what the sources had."""
+    if keyset.where is not None:
+        rows = rows.where(fn.expr(keyset.where))
+    keys = [fn.col(f"`{key}`") for key in keyset.keys]
+    pane = floor_to(fn.unix_micros("event_time"), keyset.pane).alias("pane_start")
+    counts = [fn.count("*").alias("rows")]
+    counts += [fn.count(fn.col(f"`{column}`")).alias(f"rows_{column}") for column in keyset.counted]
+    counted = rows.groupBy(*keys, pane, "_source").agg(*counts)
+    counted = counted.withColumn("event_date", fn.date_format(fn.timestamp_micros("pane_start"), "yyyy-MM-dd"))
+    table = concept_table(settings, keyset)
+    quoted = ", ".join(f"'{source}'" for source in sources)
+    replace = f"_source IN ({quoted})" if anew and table.exists() else None
+    metadata = {"dataset": keyset.dataset, "keys": keyset.keys, "pane": keyset.pane, "sources": len(sources)}
+    append(counted, table.uri, list(table.partition_by), metadata, replace)
+
+
+def floor_to(instant: Column, width: int) -> Column:
+    """The instant rounded down to a multiple of `width` since the epoch, also before 1970."""
+    return instant - fn.pmod(instant, fn.lit(width))

@@ -1,0 +1,63 @@
+"""Key sets: what ingest counts per pane, so that a query knows its keys and populations without reading a row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from shedding.spec.catalog import Catalog
+from shedding.spec.query import QuerySpec
+
+_ESTIMATED = frozenset({"avg", "sum", "quantile", "ratio"})
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """The rows of `dataset` that meet `where`, counted per pane of `pane` microseconds and `keys`.
+
+    No keys is legal: one count a pane. `counted` are the columns whose non-null values are counted too.
+    """
+
+    dataset: str
+    keys: tuple[str, ...]
+    where: str | None
+    pane: int
+    counted: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """A name that is equal for equal key sets and stable for ever, fit for a path."""
+        content = json.dumps([self.keys, self.where, self.pane, self.counted])
+        digest = hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
+        return f"{'_'.join(self.keys)[:40] or 'all'}-{digest}"
+
+
+def keyset_of(query: QuerySpec, side: Literal["left", "right"] = "left") -> KeySet:
+    """The key set a query needs of its dataset, or of the joined one (`side` right).
+
+    A join's measures may live on either side, so a join counts rows only.
+    """
+    if query.join is None:
+        columns = {c for m in query.measures if m.agg in _ESTIMATED for c in (m.column, m.over) if c is not None}
+    else:
+        columns = set()
+    if side == "right":
+        assert query.join is not None, "only a join has a right side"
+        dataset, keys, where = query.join.dataset, tuple(query.join.on), query.join.where
+    else:
+        dataset, keys, where = query.dataset, tuple(query.group_by), query.where
+    return KeySet(dataset, keys, where, query.timeline.pane, tuple(sorted(columns)))
+
+
+def keysets(catalog: Catalog, dataset: str) -> list[KeySet]:
+    """Every distinct key set that the catalog's queries need of a dataset, by id."""
+    found: dict[str, KeySet] = {}
+    for query in catalog.queries_of(dataset):
+        sides: list[Literal["left", "right"]] = ["left"] if query.join is None else ["left", "right"]
+        for side in sides:
+            keyset = keyset_of(query, side)
+            if keyset.dataset == dataset:
+                found[keyset.id] = keyset
+    return [found[identifier] for identifier in sorted(found)]
