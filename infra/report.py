@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shedding.cli.rendering import render
+from shedding.cli.rendering import plain_rows, render
 from shedding.cli.show import newest_rows
 from shedding.config import Settings
 from shedding.errors import DataError
@@ -32,7 +32,7 @@ def published_report(settings: Settings, query: QuerySpec) -> str:
 
 
 def _windows(query: QuerySpec, runs: pa.Table) -> str:
-    chosen = runs.filter(pc.field("published")).slice(0, WINDOWS).to_pylist()
+    chosen = runs.filter(pc.field("published")).slice(0, WINDOWS)
     measures = [m.name for m in query.measures]
     rows: list[dict[str, Any]] = [
         {
@@ -40,7 +40,7 @@ def _windows(query: QuerySpec, runs: pa.Table) -> str:
             "keys": row["keys"], "rows used": row["processed_fraction"], "error is": row["error_kind"],
             **{f"{name} error": row.get(f"{name}_mean_error") for name in measures},
         }
-        for row in chosen
+        for row in plain_rows(chosen)
     ]  # fmt: skip
     return render(rows, list(rows[0]) if rows else ["window_start"], "table")
 
@@ -53,4 +53,4 @@ def _newest_window(query: QuerySpec, published: pa.Table) -> str:
     for name in measures:
         columns += [name, f"{name}_low", f"{name}_high"]
     rows = newest.sort_by([(size, "descending")]).slice(0, ROWS)
-    return render(rows.to_pylist(), [*columns, "is_exact", "is_imputed", "sampling_rate"], "table")
+    return render(plain_rows(rows), [*columns, "is_exact", "is_imputed", "sampling_rate"], "table")

@@ -30,7 +30,6 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     span = interval(arguments)
     _refuse_what_makes_no_sense(dataset, arguments.files, span)
     from jobs.ingest import ingest
-
     from shedding.spark.session import spark_session
 
     with (

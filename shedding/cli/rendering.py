@@ -8,7 +8,12 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from shedding.spec.durations import as_datetime
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 WIDEST = 40
 
@@ -24,6 +29,20 @@ def render(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], form: str)
         writer.writerows([_cell_for_csv(row[c]) for c in columns] for row in rows)
         return text.getvalue().rstrip("\n")
     return _table(rows, columns)
+
+
+def plain_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows as Python values, like `to_pylist`, which for instants would import pandas (over a second)."""
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_timestamp(column.type):
+            micros = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).to_pylist()
+            columns[name] = [None if value is None else as_datetime(value) for value in micros]
+        else:
+            columns[name] = column.to_pylist()
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def _plain(value: Any) -> Any:

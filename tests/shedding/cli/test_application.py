@@ -1,0 +1,77 @@
+"""The command line's manners: one line for an error, exit codes, global options."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shedding.cli.application import main
+
+
+def one_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+def test_an_unknown_command_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["frobnicate"])
+    assert stop.value.code == 2
+    assert "frobnicate" in one_line(capsys.readouterr().err)
+
+
+def test_a_wrong_instant_is_explained_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["run", "q", "--from", "yesterday", "--to", "2026-11-16"])
+    assert stop.value.code == 2
+    assert "write e.g. '2026-11-16'" in one_line(capsys.readouterr().err)
+
+
+def test_an_error_is_one_line_and_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--specs", str(tmp_path / "nowhere"), "check"]) == 2
+    assert one_line(capsys.readouterr().err).startswith("sluice: error: the specs directory")
+
+
+def test_debug_adds_the_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--debug", "--specs", str(tmp_path / "nowhere"), "check"]) == 2
+    text = capsys.readouterr().err
+    assert "Traceback" in text
+    assert text.strip().splitlines()[-1].startswith("sluice: error:")
+
+
+def test_options_win_over_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLUICE_SPECS", str(tmp_path / "environment"))
+    assert main(["--specs", str(tmp_path / "option"), "check"]) == 2
+    assert str(tmp_path / "option") in capsys.readouterr().err
+
+
+def test_from_after_to_is_refused(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["--specs", str(specs), "run", "fares", "--from", "2026-11-17", "--to", "2026-11-16"])
+    assert code == 2
+    assert "swap them" in one_line(capsys.readouterr().err)
+
+
+def test_the_command_starts_without_heavy_packages() -> None:
+    heavy = ["pyspark", "pandas", "great_expectations", "deltalake", "airflow", "scipy"]
+    code = f"import sys; from shedding.cli.application import parser; parser(); print(set({heavy}) & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_showing_a_table_takes_under_two_seconds_and_no_jvm(published_warehouse: Path) -> None:
+    code = (
+        "import resource, sys; from shedding.cli import main; "
+        f"code = main(['--warehouse', {str(published_warehouse)!r}, 'show', 'published/fares']); "
+        "assert not {'pyspark', 'pandas', 'great_expectations'} & set(sys.modules); "
+        "assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss == 0, 'it started a process'; "
+        "used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_utime + used.ru_stime, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    # Seconds of this process's own work: what the clock shows too, on a machine with nothing else to do.
+    assert float(done.stderr) < 2.0

@@ -1,0 +1,65 @@
+"""`sluice show`: newest first, three formats, a clear word where there is nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from shedding.cli.application import main
+
+
+def show(warehouse: Path, *arguments: str) -> int:
+    return main(["--warehouse", str(warehouse), "show", *arguments])
+
+
+def test_rows_come_newest_first_and_by_key(published_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(published_warehouse, "published/fares", "--format", "json") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["window_start"][11:13], row["route"]) for row in rows] == [
+        ("02", "a"), ("02", "b, 'x'"), ("01", "a"), ("01", "b, 'x'"), ("00", "a"), ("00", "b, 'x'"),
+    ]  # fmt: skip
+    assert rows[0]["window_start"] == "1970-01-01T02:00:00Z"
+    assert rows[0]["mean_fare"] is None  # JSON has no NaN
+
+
+def test_limit_keeps_the_newest(published_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show(published_warehouse, "published/fares", "--limit", "3", "--format", "json")
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    show(published_warehouse, "published/fares", "--limit", "0", "--format", "json")
+    assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+def test_one_window_can_be_chosen(published_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(published_warehouse, "published/fares", "--window", "1970-01-01T01:00:00Z", "--format", "csv") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["route"], row["mean_fare"]) for row in rows] == [("a", "nan"), ("b, 'x'", "1.5")]
+
+
+def test_a_window_that_is_not_there_is_said_so(published_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(published_warehouse, "published/fares", "--window", "1999-01-01") == 2
+    assert "no window starts at 1999-01-01T00:00:00Z" in capsys.readouterr().err
+
+
+def test_the_table_lines_up_and_counts(published_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(published_warehouse, "published/fares") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["slot", "window_start", "window_end", "route", "mean_fare", "is_exact"]
+    assert lines[0].index("route") == lines[2].index("a ")
+    assert lines[-1] == "(6 rows)"
+
+
+def test_nothing_published_yet_says_what_fills_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(tmp_path, "published/fares") == 2
+    assert "published/fares holds nothing yet; fill it with: sluice run fares" in capsys.readouterr().err
+    assert show(tmp_path, "quarantine/trips") == 2
+    assert "sluice ingest trips" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["published", "/etc/passwd", "../x/y", "published/../../x"])
+def test_a_name_outside_the_warehouse_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(tmp_path, name) == 2
+    assert "names no table" in capsys.readouterr().err
