@@ -1,0 +1,176 @@
+"""Which keys to compute exactly so that a refused slot passes: the fewest that greed finds.
+
+A key is repaired in every window and measure of the slot at once, so the worst offenders of one check often
+mend the others; checks are met one after the other, each on what the ones before left over:
+
+- values: the keys with a broken value; missing keys: those the exact leg has (audited slots only);
+- worst: every key over the limit; p95: the worst keys until at most 5 % are over; mean: the worst keys until
+  the rest's errors add up to no more than the limit allows; coverage: uncovered keys until it suffices.
+
+What no key is to blame for (drift, an old or failed audit, an empty slot, a budget overrun) takes the whole slot.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from expectations.evidence import Array, Evidence, micros, numbers, positions
+from expectations.summary import MISSING, broken_values, coverage_floor, uncovered
+from expectations.verdict import Verdict
+
+BY_KEY = frozenset({
+    "values", "missing_keys", "worst_relative_error", "p95_relative_error", "mean_relative_error", "coverage",
+})  # fmt: skip
+WIDEN_AT = 0.5
+"""Share of the slot's rows above which a repair costs about as much as the exact leg, and becomes it."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """The keys to compute exactly, one row a key; None means the whole slot. `why` is for the run's record."""
+
+    keys: pa.Table | None
+    why: str
+
+
+def plan_repair(evidence: Evidence, verdict: Verdict) -> Repair:
+    """What to compute exactly so that the checks that failed pass; a function of the judged rows alone."""
+    failed = {check.name for check in verdict.failed}
+    beyond = sorted(failed - BY_KEY)
+    if beyond or not evidence.query.group_by:
+        return Repair(None, f"the whole slot: {', '.join(beyond) or 'the query has no keys'}")
+    if "missing_keys" in failed and evidence.exact is None:
+        return Repair(None, "the whole slot: keys are missing and only its rows know which")
+    order = [("window_start", "ascending"), *((key, "ascending") for key in evidence.query.group_by)]
+    board = _Board(replace(evidence, answer=evidence.answer.sort_by(order)))
+    for check, mend in _MENDS.items():
+        if check in failed:
+            mend(board)
+    keys, share = board.chosen(), board.share()
+    if share > WIDEN_AT:
+        return Repair(None, f"the whole slot: {keys.num_rows} failing keys hold {share:.0%} of its rows")
+    return Repair(keys, f"{keys.num_rows} failing keys, {share:.2%} of the slot's rows: {', '.join(sorted(failed))}")
+
+
+class _Board:
+    """The answer's rows with a number for each key, and which keys are chosen so far."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        rows, names = evidence.answer, evidence.query.group_by
+        frame = rows.select(names).to_pandas()
+        self.key: Array = frame.groupby(names, dropna=False, sort=False).ngroup().to_numpy()
+        self.first: Array = np.unique(self.key, return_index=True)[1]
+        self.repaired = np.zeros(len(self.first), dtype=bool)
+        starts = micros(evidence.runs["window_start"])
+        window = np.searchsorted(starts, micros(rows["window_start"]))
+        self.windows = [np.flatnonzero(window == index) for index in range(len(starts))]
+        self.missing = np.nan_to_num(numbers(evidence.runs, "missing_keys")).astype(int)
+        if evidence.exact is not None:  # what is missing is mended first, from the exact rows that are there
+            self.missing[:] = 0
+
+    def choose(self, rows: Array) -> None:
+        self.repaired[self.key[rows]] = True
+
+    def left(self, rows: Array, values: Array) -> Array:
+        """The values of some rows, 0 for rows of chosen keys."""
+        return np.where(self.repaired[self.key[rows]], 0.0, values[rows])
+
+    def chosen(self) -> pa.Table:
+        """The chosen keys and, where the exact leg tells which, the missing ones; each once, sorted."""
+        names = self.evidence.query.group_by
+        places = np.sort(self.first[self.repaired])
+        keys = self.evidence.answer.select(names).take(pa.array(places, pa.int64()))
+        if self.evidence.exact is not None:
+            lacking = positions(self.evidence.exact, self.evidence.answer, names) < 0
+            keys = pa.concat_tables([keys, self.evidence.exact.filter(pa.array(lacking)).select(names)])
+        return keys.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names])
+
+    def share(self) -> float:
+        """The chosen keys' share of the rows; of the keys where populations are unknown."""
+        rows = numbers(self.evidence.answer, "population")
+        rows = rows if np.isfinite(rows).all() else np.ones(len(rows))
+        total = float(rows.sum())
+        return float(rows[self.repaired[self.key]].sum()) / total if total else 0.0
+
+
+def _mend_values(board: _Board) -> None:
+    for measure in board.evidence.query.measures:
+        board.choose(np.flatnonzero(broken_values(board.evidence, measure)))
+
+
+def _mend_worst(board: _Board) -> None:
+    limit = board.evidence.query.gate.worst_relative_error
+    assert limit is not None
+    for measure in board.evidence.query.measures:
+        board.choose(np.flatnonzero(numbers(board.evidence.answer, f"{measure.name}_error") > limit))
+
+
+def _mend_p95(board: _Board) -> None:
+    limit = board.evidence.query.gate.p95_relative_error
+    assert limit is not None
+    for rows, errors, missing in _cells(board):
+        left = board.left(rows, errors)
+        count = len(rows) + missing
+        allowed = count - 1 - int(np.ceil(0.95 * (count - 1)))  # how many may lie above the upper 95th percentile
+        over = int((left > limit).sum()) + (missing if limit < MISSING else 0)
+        if over > allowed:
+            board.choose(rows[_largest(left)[: over - allowed]])
+
+
+def _mend_mean(board: _Board) -> None:
+    limit = board.evidence.query.gate.mean_relative_error
+    assert limit is not None
+    for rows, errors, missing in _cells(board):
+        left = board.left(rows, errors)
+        order = _largest(left)
+        allowed = limit * (len(rows) + missing) * (1 - 1e-12) - MISSING * missing
+        # rest[i] is what remains of the errors when the i largest are gone.
+        rest = np.concatenate([np.cumsum(left[order][::-1])[::-1], [0.0]])
+        board.choose(rows[order[: int(np.argmax(rest <= max(allowed, 0.0)))]])
+
+
+def _mend_coverage(board: _Board) -> None:
+    limit = board.evidence.query.gate.coverage
+    assert limit is not None
+    timeline = board.evidence.query.timeline
+    overlap = max(1, timeline.size // timeline.slide)
+    for measure in board.evidence.query.measures:
+        estimates, misses = uncovered(board.evidence, measure)
+        kept = ~board.repaired[board.key]
+        count, missed = int((estimates & kept).sum()), np.flatnonzero(misses & kept)
+
+        def suffices(gone: int, count: int = count, missed: int = len(missed)) -> bool:
+            rest = count - gone
+            return rest == 0 or 1 - (missed - gone) / rest >= coverage_floor(max(1, rest // overlap), limit)
+
+        gone = bisect_left(range(len(missed)), True, key=suffices)
+        board.choose(missed[:gone])
+
+
+_MENDS = {
+    "values": _mend_values,
+    "worst_relative_error": _mend_worst,
+    "p95_relative_error": _mend_p95,
+    "mean_relative_error": _mend_mean,
+    "coverage": _mend_coverage,
+}
+
+
+def _cells(board: _Board) -> list[tuple[Array, Array, int]]:
+    """Every window and measure: its rows, all errors of the measure (NaN as 0), and how many keys it lacks."""
+    return [
+        (rows, np.nan_to_num(numbers(board.evidence.answer, f"{measure.name}_error"), nan=0.0, posinf=np.inf), missing)
+        for measure in board.evidence.query.measures
+        for rows, missing in zip(board.windows, board.missing, strict=True)
+        if len(rows)
+    ]
+
+
+def _largest(values: Array) -> Array:
+    """Places from the largest value to the least; equal values in their order, so that any run chooses alike."""
+    return np.argsort(-values, kind="stable")
