@@ -64,9 +64,14 @@ def _merged(columns: Sequence[Any]) -> Any:
     chunks = [chunk for column in columns for chunk in column.chunks if len(chunk)]
     if not chunks:
         return columns[0].combine_chunks()
-    kinds = {chunk.type for chunk in chunks}
-    wanted = next((kind for kind in kinds if not pa.types.is_null(kind)), pa.null())
+    wanted = next((_plain(chunk.type) for chunk in chunks if not pa.types.is_null(chunk.type)), pa.null())
     return pa.concat_arrays([chunk if chunk.type == wanted else chunk.cast(wanted) for chunk in chunks])
+
+
+def _plain(kind: Any) -> Any:
+    """The one Arrow type for all ways in which readers hand over text."""
+    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_dictionary(kind)
+    return pa.string() if text else kind
 
 
 def _ranks(column: Any) -> tuple[Index, int]:

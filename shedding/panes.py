@@ -120,7 +120,8 @@ def _stat_of(rows: pa.Table, measure: MeasureSpec) -> Stat:
     if measure.agg in ("min", "max"):
         extreme = _floats(rows, f"{name}_extreme")
     if measure.agg == "quantile" and f"{name}_values" in rows.column_names:
-        values = rows.column(f"{name}_values").combine_chunks()
+        lists = rows.column(f"{name}_values").combine_chunks()
+        values = None if lists.null_count else lists  # the exact leg keeps none
     return Stat(_floats(rows, f"{name}_population"), moments, over, cross, extreme, values)
 
 

@@ -1,0 +1,161 @@
+"""A leg's answer for one window: a value with an interval for every key and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from shedding.estimates import (
+    Estimate,
+    Strata,
+    hajek_mean,
+    horvitz_thompson_count,
+    horvitz_thompson_sum,
+    ratio_of_sums,
+    sampled_quantile,
+    stratified_mean,
+)
+from shedding.spec.query import MeasureSpec
+from shedding.windowed import WindowSample, WindowStat
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One window of one leg, arrays over the sample's keys.
+
+    present: the keys the window has, as far as the leg can know. shown: those that the answer holds; a
+    present key that is not shown is missing. imputed: shown without a sampled row. exact: no row left out.
+    """
+
+    sample: WindowSample
+    estimates: Mapping[str, Estimate]
+    present: Flags
+    shown: Flags
+    imputed: Flags
+    exact: Flags
+
+    @property
+    def rate(self) -> Floats:
+        """The share of the key's rows that was sampled; where populations are unknown, the rate they were drawn at."""
+        rows, sampled = self.sample.rows, self.sample.sampled_rows
+        if self.sample.known:
+            return quotient(sampled, rows, 0.0)
+        drawn = (self.sample.sampled / _positive(self.sample.rate)).sum(axis=0)
+        widest = np.asarray(self.sample.rate.max(axis=0))
+        return np.where(drawn > 0, quotient(sampled, drawn, 1.0), widest)
+
+    def only(self, keys: Flags) -> Answer:
+        """The same answer, showing only some of the keys and knowing of no others."""
+        return replace(self, present=self.present & keys, shown=self.shown & keys)
+
+
+def exact_answer(sample: WindowSample, measures: Sequence[MeasureSpec], whole: Mapping[str, Floats]) -> Answer:
+    """The answer from all rows; `whole` are values computed over whole windows (quantiles, distinct counts)."""
+    estimates = {m.name: Estimate.exact(_exact_value(sample, m, whole)) for m in measures}
+    there = sample.rows > 0
+    nothing = np.zeros_like(there)
+    return Answer(sample, estimates, there, there, nothing, there)
+
+
+def plain_answer(sample: WindowSample, measures: Sequence[MeasureSpec]) -> Answer:
+    """The design-based answer, free of any history: unbiased, and silent about keys without a sampled row."""
+    estimates = {m.name: plain_estimate(sample, m) for m in measures}
+    sampled = sample.sampled_rows
+    present = sample.rows > 0 if sample.known else sampled > 0
+    complete = present & (sampled >= sample.rows) if sample.known else present & (sample.rate.min(axis=0) >= 1)
+    spoken = present.copy()
+    for measure in measures:
+        spoken &= ~(np.isnan(estimates[measure.name].value) & has_values(sample, measure))
+    return Answer(sample, estimates, present, spoken, np.zeros_like(present), complete)
+
+
+def has_values(sample: WindowSample, measure: MeasureSpec) -> Flags:
+    """Which keys have a value to estimate; where populations are unknown, as far as the sample shows."""
+    if measure.agg == "count":
+        return sample.rows > 0 if sample.known else sample.sampled_rows > 0
+    stat = sample.measures[measure.name]
+    known = np.asarray(stat.population.sum(axis=0) > 0)
+    return known if sample.known else np.asarray(stat.moments.count.sum(axis=0) > 0)
+
+
+def plain_estimate(sample: WindowSample, measure: MeasureSpec) -> Estimate:
+    """One measure's design-based estimate: stratified where populations are known, else by the rates."""
+    if measure.agg == "count":
+        if sample.known:
+            return Estimate.exact(sample.rows)
+        return horvitz_thompson_count(sample.sampled, _positive(sample.rate), CONFIDENCE)
+    stat = sample.measures[measure.name]
+    if measure.agg == "quantile":
+        return _quantile(sample, stat, measure)
+    if measure.agg == "ratio":
+        return _ratio(sample, stat)
+    return _mean_or_sum(sample, stat, measure)
+
+
+def quotient(top: Floats, bottom: Floats, otherwise: float) -> Floats:
+    """top / bottom, and `otherwise` where the bottom is 0."""
+    there = bottom != 0
+    return np.where(there, top / np.where(there, bottom, 1.0), otherwise)
+
+
+def _mean_or_sum(sample: WindowSample, stat: WindowStat, measure: MeasureSpec) -> Estimate:
+    if sample.known:
+        mean = stratified_mean(Strata(stat.population, stat.moments), CONFIDENCE)
+        return mean if measure.agg == "avg" else mean.scaled(stat.population.sum(axis=0))
+    rates = _positive(sample.rate)
+    estimate = hajek_mean if measure.agg == "avg" else horvitz_thompson_sum
+    return estimate(stat.moments, rates, CONFIDENCE)
+
+
+def _ratio(sample: WindowSample, stat: WindowStat) -> Estimate:
+    assert stat.over is not None
+    assert stat.cross is not None
+    rows = _ratio_rows(sample, stat)
+    return ratio_of_sums(Strata(rows, stat.moments), Strata(rows, stat.over), stat.cross, CONFIDENCE)
+
+
+def _exact_value(sample: WindowSample, measure: MeasureSpec, whole: Mapping[str, Floats]) -> Floats:
+    if measure.name in whole:
+        return np.asarray(whole[measure.name])
+    if measure.agg == "count":
+        return sample.rows
+    stat = sample.measures[measure.name]
+    if measure.agg in ("min", "max"):
+        assert stat.extreme is not None
+        return np.asarray(stat.extreme[0 if measure.agg == "min" else 1])
+    total = (stat.moments.count * stat.moments.mean).sum(axis=0)
+    count = stat.moments.count.sum(axis=0)
+    if measure.agg == "ratio":
+        assert stat.over is not None
+        over = (stat.over.count * stat.over.mean).sum(axis=0)
+        return quotient(total, over, np.nan)
+    return np.asarray(total) if measure.agg == "sum" else quotient(total, count, np.nan)
+
+
+def _quantile(sample: WindowSample, stat: WindowStat, measure: MeasureSpec) -> Estimate:
+    assert stat.values is not None
+    assert measure.q is not None
+    drawn = (stat.moments.count / _positive(sample.rate)).sum(axis=0)
+    population = stat.population.sum(axis=0) if sample.known else drawn
+    values = stat.values
+    return sampled_quantile(values.value, values.key, measure.q, population, rate=values.rate, confidence=CONFIDENCE)
+
+
+def _ratio_rows(sample: WindowSample, stat: WindowStat) -> Floats:
+    """The strata's sizes for a ratio, whose rows have both parts: at least as many as were sampled."""
+    if sample.known:
+        return np.maximum(stat.population, stat.moments.count)
+    return stat.moments.count / _positive(sample.rate)
+
+
+def _positive(rate: Floats) -> Floats:
+    """Rates with 1 in place of 0: an omitted key has no sampled row to divide by."""
+    return np.where(rate > 0, rate, 1.0)

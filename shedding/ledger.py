@@ -1,0 +1,110 @@
+"""What a slot's run writes down: rows of `results/<query>` and of `runs/<query>`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shedding.answers import CONFIDENCE, Answer
+from shedding.panes import MICROS
+from shedding.scores import Score
+from shedding.spec.query import MeasureSpec
+from shedding.tables import slot_name
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LegWindow:
+    """One window of one leg with its scores per measure."""
+
+    leg: str
+    answer: Answer
+    scores: Mapping[str, Score]
+    error_kind: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def results_rows(slot: int, windows: Sequence[LegWindow], measures: Sequence[MeasureSpec]) -> pa.Table:
+    """The shown keys of all windows and legs, in the order given, keys sorted inside a window."""
+    return pa.concat_tables([_window_rows(slot, window, measures) for window in windows])
+
+
+def _window_rows(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) -> pa.Table:
+    answer = window.answer
+    shown = np.flatnonzero(answer.shown)
+    size = len(shown)
+    columns: dict[str, Any] = {
+        "slot": pa.array([slot_name(slot)] * size, pa.string()),
+        "leg": pa.array([window.leg] * size, pa.string()),
+        "window_start": pa.array([answer.sample.start] * size, MICROS),
+        "window_end": pa.array([answer.sample.end] * size, MICROS),
+    }
+    columns |= answer.sample.keys.take(shown)
+    for measure in measures:
+        estimate = answer.estimates[measure.name]
+        empty = np.isnan(estimate.value[shown])
+        ends = {"": estimate.value, "_low": estimate.low, "_high": estimate.high}
+        for suffix, values in ends.items():
+            columns[measure.name + suffix] = pa.array(values[shown], pa.float64(), mask=empty)
+        errors = window.scores[measure.name].errors[shown]
+        columns[f"{measure.name}_error"] = pa.array(np.where(empty, 0.0, errors), pa.float64())
+    columns["error_kind"] = pa.array([window.error_kind] * size, pa.string())
+    columns["confidence"] = pa.array(np.full(size, CONFIDENCE))
+    columns["is_exact"] = pa.array(answer.exact[shown])
+    columns["is_imputed"] = pa.array(answer.imputed[shown])
+    columns["sampling_rate"] = pa.array(answer.rate[shown])
+    columns["sampled_rows"] = pa.array(answer.sample.sampled_rows[shown].astype(np.int64))
+    population = answer.sample.rows[shown]
+    columns["population"] = pa.array(population, pa.float64(), mask=np.isnan(population))
+    return pa.table(columns)
+
+
+def run_rows(
+    slot: int, windows: Sequence[LegWindow], measures: Sequence[MeasureSpec], shared: Mapping[str, Any]
+) -> pa.Table:
+    """One row per window and leg; `shared` are the columns that all of them have."""
+    rows = [_run_row(slot, window, measures) | dict(shared) | dict(window.extra) for window in windows]
+    return pa.Table.from_pylist(rows, schema=run_schema(measures))
+
+
+def _run_row(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) -> dict[str, Any]:
+    answer = window.answer
+    row: dict[str, Any] = {
+        "slot": slot_name(slot),
+        "leg": window.leg,
+        "window_start": answer.sample.start,
+        "window_end": answer.sample.end,
+        "error_kind": window.error_kind,
+        "keys": int(answer.shown.sum()),
+        "missing_keys": int((answer.present & ~answer.shown).sum()),
+        "imputed_keys": int((answer.shown & answer.imputed).sum()),
+    }
+    for measure in measures:
+        score = window.scores[measure.name]
+        row |= {f"{measure.name}_{name}": value for name, value in score.summary().items()}
+    return row
+
+
+def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
+    """The columns of `runs/<query>`."""
+    numbers = ["mean_error", "p95_error", "worst_error", "coverage", "half_width"]
+    numbers += ["audit_mean_error", "audit_p95_error", "audit_worst_error", "audit_coverage", "audit_estimates"]
+    return pa.schema([
+        ("slot", pa.string()), ("leg", pa.string()), ("window_start", MICROS), ("window_end", MICROS),
+        ("run_id", pa.string()), ("policy", pa.string()), ("published", pa.bool_()), ("audited", pa.bool_()),
+        ("audit_reason", pa.string()), ("error_kind", pa.string()), ("keys", pa.int64()), ("missing_keys", pa.int64()),
+        ("imputed_keys", pa.int64()), ("omitted_keys", pa.int64()), ("prior_keys", pa.int64()),
+        *[(f"{measure.name}_{name}", pa.float64()) for measure in measures for name in numbers],
+        ("slot_rows", pa.float64()), ("budget_rows", pa.float64()), ("processed_rows", pa.float64()),
+        ("processed_fraction", pa.float64()), ("total_rows", pa.float64()), ("rows_read", pa.float64()),
+        ("bytes_read", pa.int64()), ("seconds", pa.float64()), ("overlap", pa.float64()), ("distance", pa.float64()),
+        ("top_difference", pa.float64()), ("top_missed", pa.float64()), ("prior_slots", pa.list_(pa.string())),
+        ("last_audit", MICROS), ("exceeded_by", pa.float64()), ("raw_fingerprint", pa.string()),
+        ("spec_fingerprint", pa.string()), ("reason", pa.string()),
+    ])  # fmt: skip

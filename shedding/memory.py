@@ -1,0 +1,192 @@
+"""`panes/<query>` as a memory: panes are read where they are fresh and computed where they are not.
+
+A pane partition is fresh when the raw rows it was made from and the part of the specification that it
+depends on are the ones of now. What is computed is written back, so the next run finds it; what a run
+sees never depends on which of the two happened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from shedding.config import Settings
+from shedding.keys import align
+from shedding.moments import Moments
+from shedding.pane_sums import leg_panes
+from shedding.panes import Panes, Stat
+from shedding.rates import Rates
+from shedding.sides import Side
+from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.tables import Table, slot_name
+
+EXACT = "exact"
+_FORMAT = 1  # raise it when the meaning of a pane's columns changes
+
+
+class Scans(Protocol):
+    """What a memory asks of Spark."""
+
+    def panes(
+        self, side: Side, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates], exact: bool
+    ) -> pa.Table:
+        """The rows of [start, end) grouped by pane, key and class of legs."""
+
+    def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
+        """Exact values that do not merge over panes, per window and key."""
+
+
+Allocate = Callable[[int, Sequence[str]], Mapping[str, Rates]]
+"""allocate(slot, legs): the rates of shed legs, a function of earlier exact panes and the slot's counts."""
+
+
+class Memory:
+    """The panes of one side of a query; `suffix` tells the sides of a join apart.
+
+    `computed_rows` counts the rows that had to be processed because no fresh panes were there,
+    `scanned_rows` and `scanned_bytes` what was read for it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        query: QuerySpec,
+        side: Side,
+        measures: Sequence[MeasureSpec],
+        scans: Scans,
+        suffix: str = "",
+    ) -> None:
+        self.query, self.side, self.measures = query, side, list(measures)
+        self._table = Table(settings.table("panes", query.name), ("slot", "leg"))
+        self._scans, self._suffix = scans, suffix
+        self._cache: dict[tuple[int, str], Panes] = {}
+        self.allocate: Allocate | None = None
+        self.prior_slots: Callable[[int], Sequence[int]] = lambda _: ()
+        self.metadata: Mapping[str, Any] = {}
+        self.computed_rows = 0.0
+        self.scanned_rows = 0.0
+        self.scanned_bytes = 0
+
+    def panes(self, slot: int, leg: str) -> Panes:
+        """The panes of one slot and leg."""
+        return self.legs(slot, [leg])[leg]
+
+    def legs(self, slot: int, legs: Sequence[str]) -> dict[str, Panes]:
+        """The panes of several legs of a slot; those that are missing come from one scan."""
+        self.fetch([slot], legs)
+        missing = [leg for leg in legs if (slot, leg) not in self._cache]
+        if missing:
+            self._compute(slot, missing)
+        return {leg: self._cache[slot, leg] for leg in legs}
+
+    def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
+        """Read what is fresh of these slots and legs, in one go."""
+        wanted = [(slot, leg) for slot in slots for leg in legs if (slot, leg) not in self._cache]
+        if not wanted or not self._table.exists():
+            return
+        names = sorted({slot_name(slot) for slot, _ in wanted})
+        rows = self._table.read([("slot", "in", names), ("leg", "in", sorted({self._name(leg) for _, leg in wanted}))])
+        if not rows.num_rows:
+            return
+        for slot, leg in wanted:
+            mine = (_text(rows, "slot") == slot_name(slot)) & (_text(rows, "leg") == self._name(leg))
+            part = rows.filter(pa.array(mine))
+            if part.num_rows and self._is_fresh(part, slot, leg):
+                self._cache[slot, leg] = Panes.of_table(part, self.side.keyset.keys, self.measures)
+
+    def raw_fingerprint(self, slot: int, leg: str) -> str:
+        """Of all the raw rows that the panes depend on: the slot's, and for a shed leg those of its priors."""
+        length = self.query.timeline.slot
+        slots = [slot] if leg == EXACT else [slot, *self.prior_slots(slot)]
+        return _digest([self.side.fingerprint(s, s + length) for s in slots])
+
+    def spec_fingerprint(self, leg: str) -> str:
+        """Of what the specification says about these panes; for the exact leg that is not its shedding."""
+        spec = self.query.model_dump(mode="json")
+        parts = ["where", "join", "group_by", "measures", "window", "schedule"]
+        if leg != EXACT:
+            parts += ["shed", "audit"]
+        content: dict[str, Any] = {part: spec[part] for part in parts}
+        if leg != EXACT:
+            content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
+        keyset = self.side.keyset
+        return _digest([_FORMAT, keyset.dataset, keyset.keys, keyset.where, content])
+
+    def _name(self, leg: str) -> str:
+        return leg + self._suffix
+
+    def _is_fresh(self, rows: pa.Table, slot: int, leg: str) -> bool:
+        found = {(row["raw_fingerprint"], row["spec_fingerprint"]) for row in rows.slice(0, 1).to_pylist()}
+        return found == {(self.raw_fingerprint(slot, leg), self.spec_fingerprint(leg))}
+
+    def _compute(self, slot: int, legs: Sequence[str]) -> None:
+        end = slot + self.query.timeline.slot
+        if not self.side.arrivals.rows(slot, end):
+            for leg in legs:
+                self._cache[slot, leg] = self._empty()
+                self._write(slot, leg, self._cache[slot, leg])
+            return
+        shed = [leg for leg in legs if leg != EXACT]
+        rates: Mapping[str, Rates] = {}
+        if shed:
+            assert self.allocate is not None, "shed legs need an allocator"
+            rates = self.allocate(slot, shed)
+        drawn = [rates[leg] for leg in shed]
+        scanned = self._scans.panes(self.side, self.measures, slot, end, drawn, EXACT in legs)
+        counts = self.side.counts(slot, end) if shed else None
+        for leg in legs:
+            panes = leg_panes(
+                scanned,
+                bit=None if leg == EXACT else shed.index(leg),
+                keys=self.side.keyset.keys,
+                measures=self.measures,
+                counts=counts,
+                rates=rates.get(leg),
+            )
+            self._cache[slot, leg] = panes
+            self._write(slot, leg, panes)
+        self.computed_rows += float(scanned.column("rows").to_numpy().sum())
+        self.scanned_rows += self.side.arrivals.rows(slot, end)
+        self.scanned_bytes += self.side.bytes(slot, end)
+
+    def _write(self, slot: int, leg: str, panes: Panes) -> None:
+        where = {"slot": slot_name(slot), "leg": self._name(leg)}
+        prints = {
+            "raw_fingerprint": self.raw_fingerprint(slot, leg),
+            "spec_fingerprint": self.spec_fingerprint(leg),
+        }
+        self._table.replace(panes.table(where | prints), where, self.metadata)
+
+    def _empty(self) -> Panes:
+        columns = {name: pa.array([], kind) for name, kind in self.side.key_types().items()}
+        nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
+        keys = align([pa.table(columns)], list(columns))[0]
+        stats = {m.name: _empty_stat(m) for m in self.measures if m.agg not in ("count", "count_distinct")}
+        return Panes(keys, none, none, nothing, True, nothing, nothing, stats)
+
+
+def _empty_stat(measure: MeasureSpec) -> Stat:
+    nothing = np.zeros(0)
+    moments = Moments.zeros(0)
+    ratio, extreme = measure.agg == "ratio", measure.agg in ("min", "max")
+    return Stat(
+        nothing,
+        moments,
+        over=moments if ratio else None,
+        cross=nothing if ratio else None,
+        extreme=nothing if extreme else None,
+        values=pa.array([], pa.list_(pa.float64())) if measure.agg == "quantile" else None,
+    )
+
+
+def _text(rows: pa.Table, name: str) -> Any:
+    return rows.column(name).cast(pa.string()).to_numpy(zero_copy_only=False)
+
+
+def _digest(content: Any) -> str:
+    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=12).hexdigest()

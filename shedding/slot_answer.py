@@ -1,0 +1,197 @@
+"""One slot of one query: which legs, from which panes, with which answers, and what it all cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shedding.answers import Answer, exact_answer, plain_answer
+from shedding.arrivals import Arrivals
+from shedding.audits import AuditPlan
+from shedding.config import Settings
+from shedding.keys import Keys, align
+from shedding.ledger import LegWindow, results_rows, run_rows
+from shedding.memory import EXACT, Memory, Scans
+from shedding.planning import Planner
+from shedding.scores import Score, expected, measured
+from shedding.sides import Side
+from shedding.spec import Catalog, QuerySpec
+from shedding.spec.keyset import keyset_of
+from shedding.tables import Table, slot_name
+from shedding.windowed import PaneRun
+
+Floats = npt.NDArray[np.float64]
+WHOLE = frozenset({"quantile", "count_distinct"})
+"""Aggregates whose exact values do not merge over panes."""
+
+
+@dataclass(frozen=True)
+class SlotAnswer:
+    """The answers of a slot's windows for every leg, and the run's own columns."""
+
+    query: QuerySpec
+    slot: int
+    windows: Sequence[LegWindow]
+    shared: Mapping[str, Any]
+    audited: bool
+
+    @property
+    def shown_keys(self) -> int:
+        """Rows of the leg that is to be published."""
+        return sum(int(w.answer.shown.sum()) for w in self.windows if w.extra["published"])
+
+    @property
+    def processed_rows(self) -> float:
+        """Rows that the published leg processed."""
+        return float(next(w.extra["processed_rows"] for w in self.windows if w.extra["published"]))
+
+    @property
+    def total_rows(self) -> float:
+        """All rows that this run processed, audits and priors among them."""
+        return float(self.shared["total_rows"])
+
+    def write(self, settings: Settings, run_id: str, seconds: float) -> tuple[int, int]:
+        """Replace the slot's rows of results and runs; their new versions."""
+        query, where = self.query, {"slot": slot_name(self.slot)}
+        budget = query.shed.budget.model_dump(exclude_none=True)
+        metadata = {"run_id": run_id, "policy": query.shed.policy, "budget": budget, "salt": query.dataset}
+        shared = {**self.shared, "run_id": run_id, "seconds": seconds}
+        results = Table(settings.table("results", query.name), ("slot", "leg"))
+        runs = Table(settings.table("runs", query.name), ("slot",))
+        rows = results_rows(self.slot, self.windows, query.measures)
+        version = results.replace(rows, where, metadata)
+        return version, runs.replace(run_rows(self.slot, self.windows, query.measures, shared), where, metadata)
+
+
+def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> SlotAnswer:
+    """Answer the windows that end in the slot; panes that are missing are computed and remembered."""
+    return _SlotWork(settings, catalog, query, slot, scans).answer()
+
+
+class _SlotWork:
+    def __init__(self, settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> None:
+        self.query, self.slot, self.scans = query, slot, scans
+        dataset = catalog.dataset(query.dataset)
+        arrivals = Arrivals.load(settings, dataset.name)
+        self.side = Side(settings, dataset, keyset_of(query), arrivals)
+        first = arrivals.first_event
+        self.plan = AuditPlan(
+            length=query.timeline.slot,
+            one_in=query.audit.one_in,
+            salt=query.name,
+            first=None if first is None else query.timeline.slot_of(first),
+        )
+        self.memory = Memory(settings, query, self.side, query.measures, scans)
+        self.planner = Planner(query, self.plan, self.memory)
+        self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
+        self.legs = query.legs if self.audited else [query.shed.policy]
+        self.published = EXACT if self.audited and query.publish == "best" else query.shed.policy
+
+    def answer(self) -> SlotAnswer:
+        """All windows of all legs, scored."""
+        slots = self.query.timeline.slots_needed(self.slot)
+        self.memory.fetch(slots, self.legs)
+        panes = {s: self.memory.legs(s, self.legs) for s in slots}
+        keys = self._all_keys([p.keys for by_leg in panes.values() for p in by_leg.values()])
+        runs = {leg: PaneRun([panes[s][leg] for s in slots], keys.names, [keys]) for leg in self.legs}
+        whole = self._whole(keys) if EXACT in self.legs else {}
+        windows: list[LegWindow] = []
+        for start, end in self.query.timeline.windows(self.slot):
+            exact = None
+            if EXACT in self.legs:
+                exact = exact_answer(runs[EXACT].window(start, end), self.query.measures, whole.get(start, {}))
+            for leg in self.legs:
+                answer = exact if leg == EXACT else plain_answer(runs[leg].window(start, end), self.query.measures)
+                assert answer is not None
+                windows.append(self._scored(leg, answer, exact))
+        return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited)
+
+    def _all_keys(self, keys: Sequence[Keys]) -> Keys:
+        names = self.side.keyset.keys
+        return align([k.table() for k in keys], names)[0] if names else Keys((), (), 1)
+
+    def _whole(self, keys: Keys) -> dict[int, dict[str, Floats]]:
+        """Values over whole windows, laid out over the keys: window start -> measure -> values."""
+        measures = [m for m in self.query.measures if m.agg in WHOLE]
+        windows = self.query.timeline.windows(self.slot)
+        found: dict[int, dict[str, Floats]] = {}
+        if not measures or not windows:
+            return found
+        table = self.scans.windows(self.side, measures, windows)
+        place = np.zeros(table.num_rows, dtype=np.int64)
+        if keys.names:
+            _, (place, own) = align([table.select(list(keys.names)), keys.table()], keys.names)
+            assert np.array_equal(own, np.arange(len(keys)))
+        starts = table.column("window_start").to_numpy()
+        for start, _ in windows:
+            here = starts == start
+            found[start] = {m.name: np.full(len(keys), np.nan) for m in measures}
+            for measure in measures:
+                values = table.column(measure.name).cast(pa.float64()).to_numpy()[here]
+                found[start][measure.name][place[here]] = values
+        return found
+
+    def _scored(self, leg: str, answer: Answer, exact: Answer | None) -> LegWindow:
+        names = [m.name for m in self.query.measures]
+        if exact is not None:
+            scores: dict[str, Score] = {name: measured(answer, exact, name) for name in names}
+        else:
+            scores = {name: expected(answer, name) for name in names}
+        kind = EXACT if leg == EXACT else "measured" if exact is not None else "estimated"
+        return LegWindow(leg, answer, scores, kind, self._leg_columns(leg))
+
+    def _leg_columns(self, leg: str) -> dict[str, Any]:
+        panes = self.memory.panes(self.slot, leg)
+        processed = float(panes.sampled.sum())
+        slot_rows = float(panes.population.sum()) if panes.known else self.planner.concept(self.slot).rows
+        columns: dict[str, Any] = {
+            "policy": leg,
+            "published": leg == self.published,
+            "slot_rows": slot_rows,
+            "processed_rows": processed,
+            "processed_fraction": processed / slot_rows if slot_rows else 0.0,
+            "omitted_keys": 0,
+            "exceeded_by": 0.0,
+            "budget_rows": slot_rows,
+            "raw_fingerprint": self.memory.raw_fingerprint(self.slot, leg),
+            "spec_fingerprint": self.memory.spec_fingerprint(leg),
+        }
+        if leg != EXACT and slot_rows:
+            allocation = self.planner.allocation(self.slot, leg)
+            columns["omitted_keys"] = len(allocation.omitted)
+            columns["exceeded_by"] = allocation.exceeded_by
+            columns["budget_rows"] = self.planner.budget(self.slot)
+        return columns
+
+    def _shared(self) -> dict[str, Any]:
+        priors = self.plan.priors(self.slot)
+        return {
+            "audited": self.audited,
+            "audit_reason": self._audit_reason(),
+            "total_rows": self.memory.computed_rows,
+            "rows_read": self.memory.scanned_rows,
+            "bytes_read": self.memory.scanned_bytes,
+            "prior_slots": [slot_name(prior) for prior in priors],
+            "last_audit": priors[0] if priors else None,
+            "reason": self._reason(),
+        }
+
+    def _audit_reason(self) -> str:
+        if not self.audited:
+            return ""
+        if self.query.shed.policy == EXACT:
+            return "policy exact"
+        return "first slot" if self.slot == self.plan.first else f"one in {self.query.audit.one_in}"
+
+    def _reason(self) -> str:
+        budget = self.query.shed.budget
+        size = f"{budget.rows} rows" if budget.rows is not None else f"{budget.fraction:g} of the rows"
+        if self.query.shed.policy == EXACT:
+            return "policy exact: every row"
+        beside = f", exact beside it ({self._audit_reason()})" if self.audited else ""
+        return f"policy {self.query.shed.policy} within {size}{beside}; publishes {self.published}"

@@ -1,0 +1,56 @@
+"""The Spark side of a memory: scans of raw rows, bound to one session and query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from shedding.config import Settings
+from shedding.rates import Rates
+from shedding.sides import Side
+from shedding.spark.raw import read_raw
+from shedding.spark.scan import scan
+from shedding.spark.whole import whole_windows
+from shedding.spec.query import MeasureSpec, QuerySpec
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SlotScan:
+    """Scans of one query's raw rows."""
+
+    def __init__(self, spark: SparkSession, settings: Settings, query: QuerySpec) -> None:
+        self._spark, self._settings, self._query = spark, settings, query
+
+    def panes(
+        self,
+        side: Side,
+        measures: Sequence[MeasureSpec],
+        start: int,
+        end: int,
+        legs: Sequence[Rates],
+        exact: bool,
+    ) -> pa.Table:
+        """The rows of [start, end) grouped by pane, key and class of legs."""
+        rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
+        return scan(
+            self._spark,
+            rows,
+            timeline=self._query.timeline,
+            keys=side.keyset.keys,
+            measures=measures,
+            legs=legs,
+            exact=exact,
+            where=side.keyset.where,
+        )
+
+    def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
+        """Exact values that do not merge over panes, per window and key."""
+        start, end = min(w[0] for w in windows), max(w[1] for w in windows)
+        rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
+        if side.keyset.where:
+            rows = rows.where(side.keyset.where)
+        return whole_windows(rows, windows, self._query.timeline, side.keyset.keys, measures)

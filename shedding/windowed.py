@@ -1,0 +1,177 @@
+"""Windows as combinations of panes: one stratum for each slot that the window overlaps.
+
+All panes of a slot share its rates, so a window's rows of one slot are one stratum; slots are never
+added up as if they had been sampled alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shedding.keys import Keys, align
+from shedding.moments import Moments
+from shedding.panes import Panes, Stat
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Sampled values of a quantile: each with its key's number and the rate at which it was kept."""
+
+    value: Floats
+    key: Index
+    rate: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStat:
+    """One measure in one window: arrays (S, K) over strata and keys; `extreme` is (2, K), least and largest."""
+
+    population: Floats
+    moments: Moments
+    over: Moments | None = None
+    cross: Floats | None = None
+    extreme: Floats | None = None
+    values: Values | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSample:
+    """What a leg knows of one window, over all `keys` (those without rows in it included).
+
+    population, sampled and rate are (S, K); `known` says that the populations were counted at arrival.
+    """
+
+    start: int
+    end: int
+    keys: Keys
+    known: bool
+    population: Floats
+    sampled: Floats
+    rate: Floats
+    measures: Mapping[str, WindowStat]
+
+    @property
+    def rows(self) -> Floats:
+        """Rows of each key in the window, (K,); nan where populations are not known."""
+        return np.asarray(self.population.sum(axis=0))
+
+    @property
+    def sampled_rows(self) -> Floats:
+        """Sampled rows of each key, (K,)."""
+        return np.asarray(self.sampled.sum(axis=0))
+
+
+class PaneRun:
+    """The panes of consecutive slots, laid out over one list of keys, ready to be cut into windows."""
+
+    def __init__(self, panes: Sequence[Panes], names: Sequence[str], more: Sequence[Keys] = ()) -> None:
+        """`more` are keys that must be among the run's even where its panes do not hold them."""
+        tables = [part.keys.table() for part in panes] + [keys.table() for keys in more] if names else []
+        if names:
+            self.keys, places = align(tables, names)
+        else:
+            self.keys, places = Keys((), (), 1), [np.zeros(1, dtype=np.int64) for _ in panes]
+        self._panes = list(panes)
+        self._places = places[: len(panes)]
+        self.more = places[len(panes) :]
+
+    def window(self, start: int, end: int) -> WindowSample:
+        """The window [start, end): one stratum for each slot, in the order of the slots."""
+        size = len(self.keys)
+        cuts = [_Cut(part, place, start, end, size) for part, place in zip(self._panes, self._places, strict=True)]
+        names = list(self._panes[0].measures)
+        return WindowSample(
+            start=start,
+            end=end,
+            keys=self.keys,
+            known=all(part.known for part in self._panes),
+            population=np.stack([cut.summed(cut.panes.population) for cut in cuts]),
+            sampled=np.stack([cut.summed(cut.panes.sampled) for cut in cuts]),
+            rate=np.stack([cut.rates() for cut in cuts]),
+            measures={name: _window_stat(cuts, name) for name in names},
+        )
+
+
+class _Cut:
+    """The panes of one slot that lie in one window."""
+
+    def __init__(self, panes: Panes, place: Index, start: int, end: int, size: int) -> None:
+        self.panes, self.size = panes, size
+        self.inside = (panes.start >= start) & (panes.start < end)
+        self.key = place[panes.key[self.inside]]
+
+    def summed(self, values: Floats) -> Floats:
+        return np.bincount(self.key, values[self.inside], minlength=self.size).astype(np.float64)
+
+    def rates(self) -> Floats:
+        """A key's rate in this slot; 1 where the slot has no pane of it, since nothing was left out."""
+        found = np.ones(self.size)
+        found[self.key] = self.panes.rate[self.inside]
+        return found
+
+    def merged(self, moments: Moments) -> Moments:
+        """The moments of all panes of a key together."""
+        count = self.summed(moments.count)
+        rows = np.maximum(count, 1.0)
+        mean = self.summed(moments.count * moments.mean) / rows
+        away = moments.mean[self.inside] - mean[self.key]
+        between = np.bincount(self.key, moments.count[self.inside] * away**2, minlength=self.size)
+        return Moments(count, mean, self.summed(moments.m2) + between)
+
+    def cross(self, stat: Stat, mean: Floats, over_mean: Floats) -> Floats:
+        """The centred sum of products of all panes of a key together."""
+        assert stat.over is not None
+        assert stat.cross is not None
+        away = stat.moments.mean[self.inside] - mean[self.key]
+        over_away = stat.over.mean[self.inside] - over_mean[self.key]
+        weight = stat.moments.count[self.inside]
+        return self.summed(stat.cross) + np.bincount(self.key, weight * away * over_away, minlength=self.size)
+
+    def values(self, stat: Stat) -> Values:
+        lengths = stat.values.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+        kept = np.repeat(self.inside, lengths)
+        value = stat.values.flatten().to_numpy(zero_copy_only=False)[kept].astype(np.float64)
+        inside = lengths[self.inside]
+        return Values(value, np.repeat(self.key, inside), np.repeat(self.panes.rate[self.inside], inside))
+
+
+def _window_stat(cuts: Sequence[_Cut], name: str) -> WindowStat:
+    stats = [cut.panes.measures[name] for cut in cuts]
+    moments = [cut.merged(stat.moments) for cut, stat in zip(cuts, stats, strict=True)]
+    population = np.stack([cut.summed(stat.population) for cut, stat in zip(cuts, stats, strict=True)])
+    over = cross = extreme = values = None
+    if stats[0].over is not None:
+        overs = [cut.merged(stat.over) for cut, stat in zip(cuts, stats, strict=True) if stat.over is not None]
+        together = zip(cuts, stats, moments, overs, strict=True)
+        cross = np.stack([cut.cross(stat, m.mean, o.mean) for cut, stat, m, o in together])
+        over = _stacked(overs)
+    if stats[0].extreme is not None:
+        extreme = _extremes(cuts, stats)
+    if all(stat.values is not None for stat in stats):
+        parts = [cut.values(stat) for cut, stat in zip(cuts, stats, strict=True)]
+        values = Values(*(np.concatenate([getattr(p, part) for p in parts]) for part in ("value", "key", "rate")))
+    return WindowStat(population, _stacked(moments), over, cross, extreme, values)
+
+
+def _stacked(parts: Sequence[Moments]) -> Moments:
+    return Moments(*(np.stack([getattr(part, name) for part in parts]) for name in ("count", "mean", "m2")))
+
+
+def _extremes(cuts: Sequence[_Cut], stats: Sequence[Stat]) -> Floats:
+    """(2, K): the least and the largest of the panes' extremes; the measure takes the one it is about."""
+    least = np.full(cuts[0].size, np.inf)
+    largest = np.full(cuts[0].size, -np.inf)
+    for cut, stat in zip(cuts, stats, strict=True):
+        assert stat.extreme is not None
+        value = stat.extreme[cut.inside]
+        there = ~np.isnan(value)
+        np.minimum.at(least, cut.key[there], value[there])
+        np.maximum.at(largest, cut.key[there], value[there])
+    return np.where(np.isinf(np.stack([least, largest])), np.nan, np.stack([least, largest]))
