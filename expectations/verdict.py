@@ -84,7 +84,10 @@ class Verdict:
 
 
 def write_verdict(settings: Settings, verdict: Verdict) -> int:
-    """Record the verdict; judging the same run and attempt again replaces its rows. The table's new version."""
+    """Record the verdict in place of the run's older ones of this attempt; the table's new version.
+
+    A first attempt also removes the later ones: they judged rows that the run has computed anew since.
+    """
     at = dt.datetime.now(dt.UTC)
     rows = [
         {
@@ -96,11 +99,12 @@ def write_verdict(settings: Settings, verdict: Verdict) -> int:
         }
         for check in verdict.checks
     ]  # fmt: skip
-    where: dict[str, str | int] = {
-        "slot": slot_name(verdict.slot), "run_id": verdict.run_id, "attempt": verdict.attempt,
-    }  # fmt: skip
+    where: dict[str, str | int] = {"slot": slot_name(verdict.slot), "run_id": verdict.run_id}
+    if verdict.attempt:
+        where["attempt"] = verdict.attempt
+    metadata = {**where, "attempt": verdict.attempt, "passed": verdict.passed}
     table = _table(settings, verdict.query)
-    return table.replace(pa.Table.from_pylist(rows, schema=SCHEMA), where, {**where, "passed": verdict.passed})
+    return table.replace(pa.Table.from_pylist(rows, schema=SCHEMA), where, metadata)
 
 
 def read_verdict(settings: Settings, query: str, slot: int, run_id: str, attempt: int | None = None) -> Verdict:

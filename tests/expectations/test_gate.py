@@ -181,6 +181,14 @@ def test_attempts_and_runs_are_kept_beside_each_other(settings: Settings) -> Non
         read_verdict(settings, "fares", SLOT + HOUR, "it's run 1")
 
 
+def test_judging_a_run_from_the_start_forgets_its_later_attempts(settings: Settings) -> None:
+    query = make_query(EVERY)
+    Answer(query, run=RUN).write(settings)
+    for attempt in (0, 1, 0):
+        judge(settings, query, SLOT, "cleared", attempt=attempt)
+    assert read_verdict(settings, "fares", SLOT, "cleared").attempt == 0
+
+
 def test_the_verdict_names_the_versions_it_judged(settings: Settings) -> None:
     verdict = verdict_on(settings)
     assert verdict.results_version == Table(settings.table("results", "fares")).version()
