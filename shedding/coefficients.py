@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from shedding.errors import BudgetError
 
@@ -66,10 +67,25 @@ def quantile_variance(population: ArrayLike, p: float, density: ArrayLike) -> Fl
 def support_confidence(population: ArrayLike, threshold: float) -> Floats:
     """COUNT against a support threshold (Sec. VII-C): b = f / ((f - threshold)^2 + f), in (0, 1].
 
-    With b / r - b it is, up to the constant in the denominator, Cantelli's bound s^2 / (s^2 + d^2) on the probability
-    of putting the key on the wrong side, s^2 = f (1/r - 1) and d = f - threshold. The approximation printed below
-    Eq. 18 has b = (f - threshold)^2 / pi instead: it grows with the distance and so spends the budget on keys whose
-    side is already certain (and Eq. 18 itself lacks the factor f in s^2); it is not used.
+    b / r - b is the variance f (1/r - 1) of the count over its squared distance to the threshold: the noise that
+    could carry the key to the wrong side. The + f keeps keys at the threshold, which no sample can tell, from taking
+    all. The approximation printed below Eq. 18 has b = (f - threshold)^2 / pi instead: it grows with the distance and
+    so spends the budget on keys whose side is certain; it is not used.
     """
     frequency = _floats(population)
     return frequency / ((frequency - threshold) ** 2 + frequency)
+
+
+def wrong_side(population: ArrayLike, threshold: float, rates: ArrayLike) -> Floats:
+    """Probability that a key's estimated count falls on the wrong side of the threshold, by the normal law (Eq. 17).
+
+    Eq. 18 prints (1 - r) / r for the variance of the count; by Eq. 3 it is f (1 - r) / r. 0 at rate 1.
+
+    >>> wrong_side([100.0, 100.0], 80.0, [0.2, 1.0]).round(4)
+    array([0.1587, 0.    ])
+    """
+    frequency = _floats(population)
+    noise = np.sqrt(frequency * (1 / _floats(rates) - 1))
+    distance = np.abs(frequency - threshold)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(noise > 0, ndtr(-distance / noise), 0.0)

@@ -44,28 +44,19 @@ class Goal:
         return np.asarray(np.mean(np.square(spread), axis=1) / concept.population)
 
     def errors(self, concept: Concept, rates: Floats) -> Floats:
-        """Expected error of each key at these rates.
+        """Expected error of each key at these rates, sqrt(b (1/r - 1)); infinite at rate 0.
 
-        relative: root mean square relative error sqrt(b (1/r - 1)). variance: the same in units of the measures' mean
-        |value|. support: Cantelli's bound on the probability of the wrong side. Infinite at rate 0 (support: 1).
+        relative: root mean square relative error. variance: the same in units of the measures' mean |value|. support:
+        noise of the count over its distance to the threshold (`wrong_side` turns counts and rates into probabilities).
         """
         with np.errstate(divide="ignore"):
-            odds = 1.0 / rates - 1.0
-        if self.name == "support":
-            assert self.support is not None
-            distance = concept.population - self.support * float(concept.population.sum())
-            with np.errstate(invalid="ignore"):
-                bound = concept.population * odds / (concept.population * odds + np.square(distance))
-            return np.where(odds > 0, np.where(np.isinf(odds), 1.0, bound), 0.0)
-        return np.asarray(np.sqrt(self.coefficients(concept) * odds))
+            return np.asarray(np.sqrt(self.coefficients(concept) * (1.0 / rates - 1.0)))
 
     def total(self, concept: Concept, errors: Floats) -> float:
-        """Weighted mean over the keys: of the errors for support, else the root of the mean squared error (Eq. 7)."""
+        """Root of the weighted mean of the squared errors: sqrt(G / sum v), G the goal of Eq. 7."""
         if not len(concept):
             return 0.0
         shares = concept.weight / concept.weight.sum()
-        if self.name == "support":
-            return float(np.sum(shares * errors))
         return float(np.sqrt(np.sum(np.where(shares > 0, shares * np.square(errors), 0.0))))
 
 

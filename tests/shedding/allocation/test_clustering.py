@@ -53,10 +53,8 @@ def best_partition(b: Floats, c: Floats, groups: int) -> float:
     total_b, total_c = (np.concatenate([[0.0], np.cumsum(x[order])]) for x in (b, c))
     best = np.sqrt(total_b * total_c)
     for _ in range(groups - 1):
-        best = np.array(
-            [min(np.min(best[: i + 1] + np.sqrt((total_b[i] - total_b[: i + 1]) * (total_c[i] - total_c[: i + 1]))), best[i])
-             for i in range(best.size)]
-        )  # fmt: skip
+        joined = [np.sqrt((total_b[i] - total_b[: i + 1]) * (total_c[i] - total_c[: i + 1])) for i in range(best.size)]
+        best = np.array([np.min(best[: i + 1] + last) for i, last in enumerate(joined)])
     return float(best[-1])
 
 
