@@ -105,7 +105,7 @@ class History:
         """
         moved = self.drift if drift is None else drift
         doubt = self.ratio**2 * (self.spread2 * self.doubt + moved * self.drift_doubt)
-        centre, between = _centre(self.ratio[self.seen], doubt[self.seen])
+        centre, between = _centre(self.ratio[self.seen], doubt[self.seen], self.pooled)
         kept = between / np.maximum(between + doubt, 1e-300)
         ratio = np.where(self.seen, centre + kept * (self.ratio - centre), centre)
         left = np.where(self.seen, kept * doubt, between) / np.maximum(ratio, LEAST_RATIO) ** 2
@@ -144,15 +144,13 @@ def _pooled(relative: Floats, freedom: Floats) -> float:
     return max(float(np.average(own, weights=freedom[some])), 1e-8)
 
 
-def _centre(ratio: Floats, doubt: Floats) -> tuple[float, float]:
-    """Mean ratio and between-key variance of the keys seen."""
+def _centre(ratio: Floats, doubt: Floats, pooled: float) -> tuple[float, float]:
+    """Mean ratio (sure keys count more) and between-key variance of the keys seen."""
     if ratio.size == 0:
         return 1.0, 0.25
-    between = variance_component((ratio - np.median(ratio)) ** 2, doubt)
-    weight = 1 / np.maximum((0.25 if between is None else between) + doubt, 1e-12)
-    centre = float(np.average(ratio, weights=weight))
+    centre = max(float(np.average(ratio, weights=1 / (doubt + 0.1 * pooled))), LEAST_RATIO)
     between = variance_component((ratio - centre) ** 2, doubt)
-    return max(centre, LEAST_RATIO), 0.25 if between is None else between
+    return centre, 0.25 if between is None else between
 
 
 def _drift(count: Floats, weighted: Floats, ratios: Floats, spread2: Floats) -> float | None:
