@@ -48,7 +48,7 @@ class Answer:
         rows, sampled = self.sample.rows, self.sample.sampled_rows
         if self.sample.known:
             return quotient(sampled, rows, 0.0)
-        drawn = (self.sample.sampled / _positive(self.sample.rate)).sum(axis=0)
+        drawn = (self.sample.sampled / positive(self.sample.rate)).sum(axis=0)
         widest = np.asarray(self.sample.rate.max(axis=0))
         return np.where(drawn > 0, quotient(sampled, drawn, 1.0), widest)
 
@@ -91,7 +91,7 @@ def plain_estimate(sample: WindowSample, measure: MeasureSpec) -> Estimate:
     if measure.agg == "count":
         if sample.known:
             return Estimate.exact(sample.rows)
-        return horvitz_thompson_count(sample.sampled, _positive(sample.rate), CONFIDENCE)
+        return horvitz_thompson_count(sample.sampled, positive(sample.rate), CONFIDENCE)
     stat = sample.measures[measure.name]
     if measure.agg == "quantile":
         return _quantile(sample, stat, measure)
@@ -110,7 +110,7 @@ def _mean_or_sum(sample: WindowSample, stat: WindowStat, measure: MeasureSpec) -
     if sample.known:
         mean = stratified_mean(Strata(stat.population, stat.moments), CONFIDENCE)
         return mean if measure.agg == "avg" else mean.scaled(stat.population.sum(axis=0))
-    rates = _positive(sample.rate)
+    rates = positive(sample.rate)
     estimate = hajek_mean if measure.agg == "avg" else horvitz_thompson_sum
     return estimate(stat.moments, rates, CONFIDENCE)
 
@@ -143,7 +143,7 @@ def _exact_value(sample: WindowSample, measure: MeasureSpec, whole: Mapping[str,
 def _quantile(sample: WindowSample, stat: WindowStat, measure: MeasureSpec) -> Estimate:
     assert stat.values is not None
     assert measure.q is not None
-    drawn = (stat.moments.count / _positive(sample.rate)).sum(axis=0)
+    drawn = (stat.moments.count / positive(sample.rate)).sum(axis=0)
     population = stat.population.sum(axis=0) if sample.known else drawn
     values = stat.values
     return sampled_quantile(values.value, values.key, measure.q, population, rate=values.rate, confidence=CONFIDENCE)
@@ -153,9 +153,9 @@ def _ratio_rows(sample: WindowSample, stat: WindowStat) -> Floats:
     """The strata's sizes for a ratio, whose rows have both parts: at least as many as were sampled."""
     if sample.known:
         return np.maximum(stat.population, stat.moments.count)
-    return stat.moments.count / _positive(sample.rate)
+    return stat.moments.count / positive(sample.rate)
 
 
-def _positive(rate: Floats) -> Floats:
+def positive(rate: Floats) -> Floats:
     """Rates with 1 in place of 0: an omitted key has no sampled row to divide by."""
     return np.where(rate > 0, rate, 1.0)

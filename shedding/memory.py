@@ -163,9 +163,8 @@ class Memory:
         self._table.replace(panes.table(where | prints), where, self.metadata)
 
     def _empty(self) -> Panes:
-        columns = {name: pa.array([], kind) for name, kind in self.side.key_types().items()}
         nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
-        keys = align([pa.table(columns)], list(columns))[0]
+        keys = align([self.side.no_keys()], self.side.keyset.keys)[0]
         stats = {m.name: _empty_stat(m) for m in self.measures if m.agg not in ("count", "count_distinct")}
         return Panes(keys, none, none, nothing, True, nothing, nothing, stats)
 

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from shedding.allocation import Allocation, Budget
-from shedding.audits import AuditPlan
 from shedding.concept import Concept
 from shedding.keys import Keys, align
-from shedding.memory import Memory
 from shedding.policies import get_policy
+from shedding.priors import Priors, expected_rows
 from shedding.rates import Rates
 from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,12 @@ class SlotConcept:
 class Planner:
     """The allocator's view of one query: makes the rates that a memory asks for, once per slot and leg."""
 
-    def __init__(self, query: QuerySpec, plan: AuditPlan, memory: Memory) -> None:
-        self.query, self.plan, self.memory = query, plan, memory
+    def __init__(self, query: QuerySpec, priors: Priors) -> None:
+        self.query, self.priors, self.memory = query, priors, priors.memory
         self._concepts: dict[int, SlotConcept] = {}
         self._made: dict[tuple[int, str], tuple[Rates, Allocation]] = {}
-        memory.allocate = self.rates
-        memory.prior_slots = plan.priors
+        self.memory.allocate = self.rates
+        self.memory.prior_slots = priors.plan.priors
 
     def rates(self, slot: int, legs: Sequence[str]) -> Mapping[str, Rates]:
         """The rates of shed legs in a slot, all over the same keys."""
@@ -54,35 +55,123 @@ class Planner:
 
     def budget(self, slot: int) -> float:
         """Rows that may be processed in the slot."""
-        budget = self.query.shed.budget
-        rows = self.concept(slot).rows
-        return float(budget.rows) if budget.rows is not None else (budget.fraction or 1.0) * rows
+        return budget_rows(self.query, self.concept(slot).rows)
 
     def concept(self, slot: int) -> SlotConcept:
         """The slot's keys with their populations, and what the priors say of their spread."""
         if slot not in self._concepts:
-            self._concepts[slot] = self._learn(slot)
+            self.priors.load(slot, None)
+            self._concepts[slot] = learn(self.query, self.priors, slot)
         return self._concepts[slot]
 
     def _allocated(self, slot: int, leg: str) -> tuple[Rates, Allocation]:
         if (slot, leg) not in self._made:
-            shed, here = self.query.shed, self.concept(slot)
-            policy = get_policy(leg, goal=shed.goal, support=shed.support, groups=shed.groups)
-            budget = Budget(
-                rows=max(self.budget(slot), 1e-9),
-                completeness=shed.completeness,
-                unseen_share=here.unseen_share,
-                slot_rows=here.rows,
-            )
-            made = policy.allocate(here.concept, budget)
+            here = self.concept(slot)
+            made = allocate(self.query, leg, here, self.budget(slot))
             self._made[slot, leg] = Rates(leg, here.keys, made.rates, made.unseen_rate), made
         return self._made[slot, leg]
 
-    def _learn(self, slot: int) -> SlotConcept:
-        side, names = self.memory.side, self.memory.side.keyset.keys
-        end = slot + self.query.timeline.slot
-        counts = side.counts(slot, end)
-        assert counts is not None
-        keys, (place,) = align([counts], names)
-        rows = np.bincount(place, counts.column("rows").to_numpy().astype(np.float64), minlength=len(keys))
-        return SlotConcept(keys, Concept.grouped(rows), float(rows.sum()), 0.0)
+
+def budget_rows(query: QuerySpec, rows: float) -> float:
+    """The budget of a slot that has so many rows."""
+    budget = query.shed.budget
+    return float(budget.rows) if budget.rows is not None else (budget.fraction or 1.0) * rows
+
+
+def allocate(query: QuerySpec, policy: str, concept: SlotConcept, rows: float) -> Allocation:
+    """A policy's rates for a slot within a budget of `rows`."""
+    shed = query.shed
+    budget = Budget(
+        rows=max(rows, 1e-9),
+        completeness=shed.completeness,
+        unseen_share=concept.unseen_share,
+        slot_rows=concept.rows,
+    )
+    made = get_policy(policy, goal=shed.goal, support=shed.support, groups=shed.groups)
+    return made.allocate(concept.concept, budget)
+
+
+def learn(query: QuerySpec, priors: Priors, slot: int) -> SlotConcept:
+    """The concept of a slot from its arrival counts and its priors; without counts, from the priors alone.
+
+    Errors are those of windows, so the concept's population is a key's rows in a window that has it, and the
+    cost of one such row is that of the slot's rows it stands for: keeping all of a key costs its rows of the slot.
+    """
+    timeline = query.timeline
+    counts = priors.memory.side.counts(slot, slot + timeline.slot)
+    found = _expected(priors, slot) if counts is None else _counted(priors, slot, counts)
+    per_window = found.slot_rows / found.windows * max(1.0, timeline.size / timeline.slot)
+    return SlotConcept(
+        keys=_chosen(found.keys, found.slot_rows > 0),
+        concept=_concept(priors, slot, found, per_window, known=counts is not None),
+        rows=found.rows,
+        unseen_share=found.unseen_share,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Populations:
+    """Rows of each key in the slot, and in how many of its windows (those that do not overlap) the key occurs."""
+
+    keys: Keys
+    slot_rows: Floats
+    windows: Floats
+    rows: float
+    unseen_share: float
+
+
+def _counted(priors: Priors, slot: int, counts: pa.Table) -> _Populations:
+    names = priors.memory.side.keyset.keys
+    past = [keys.table() for keys in priors.keys(slot)] if names else []
+    keys, places = align([counts, *past], names)
+    rows = np.bincount(places[0], _numbers(counts, "rows"), minlength=len(keys)).astype(np.float64)
+    block = counts.column("pane_start").to_numpy() // priors.query.timeline.size
+    pairs = np.unique(np.stack([places[0], block]), axis=1)[0]
+    windows = np.maximum(np.bincount(pairs, minlength=len(keys)).astype(np.float64), 1.0)
+    return _Populations(keys, rows, windows, float(rows.sum()), 0.0)
+
+
+def _expected(priors: Priors, slot: int) -> _Populations:
+    side, timeline = priors.memory.side, priors.query.timeline
+    past = priors.keys(slot)
+    if side.keyset.keys:
+        keys = align([k.table() for k in past] or [side.no_keys()], side.keyset.keys)[0]
+    else:
+        keys = Keys((), (), 1)
+    expected, unseen = expected_rows(priors, slot, keys)
+    rows = side.rows(slot, slot + timeline.slot)
+    if not side.keyset.keys:
+        expected, unseen = np.array([rows]), 0.0
+    scale = rows * (1 - unseen) / expected.sum() if expected.sum() else 0.0
+    windows = np.full(len(keys), max(1.0, timeline.slot / timeline.size))
+    return _Populations(keys, expected * scale, windows, rows, unseen)
+
+
+def _concept(priors: Priors, slot: int, populations: _Populations, per_window: Floats, *, known: bool) -> Concept:
+    share = min(1.0, priors.query.timeline.slot / priors.query.timeline.size)
+    learnt = priors.history(slot, populations.keys)
+    found = [history.prior(per_window * share) for history in learnt.values()]
+    there = populations.slot_rows > 0
+    population = per_window[there]
+    cost = populations.slot_rows[there] / population
+    if not found:
+        return Concept.grouped(population, known=known, cost=cost)
+    return Concept.grouped(
+        population,
+        known=known,
+        cv=np.stack([prior.cv[there] for prior in found], axis=1),
+        scale=np.stack([np.abs(prior.value[there]) for prior in found], axis=1),
+        prior_variance=np.stack([prior.variance[there] for prior in found], axis=1),
+        cost=cost,
+    )
+
+
+def _chosen(keys: Keys, there: Flags) -> Keys:
+    if not keys.names:
+        return keys
+    index = np.flatnonzero(there)
+    return Keys(keys.names, tuple(keys.take(index).values()), len(index))
+
+
+def _numbers(table: pa.Table, name: str) -> Floats:
+    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)

@@ -69,13 +69,13 @@ class Side:
                 total += file["size_bytes"]
         return total
 
-    def key_types(self) -> dict[str, pa.DataType]:
-        """The Arrow types of the key columns, also where a slot has no rows."""
+    def no_keys(self) -> pa.Table:
+        """The key columns, typed, without a row."""
         schema = Table(self.settings.table("raw", self.dataset.name)).schema()
         if schema is None:
             name = self.dataset.name
             raise NotReadyError(f"dataset {name} has no rows yet; run `sluice ingest {name}` first")
-        return {name: schema.field(name).type for name in self.keyset.keys}
+        return pa.table({name: pa.array([], schema.field(name).type) for name in self.keyset.keys})
 
 
 def _utc(moment: dt.datetime | None) -> dt.datetime | None:

@@ -12,18 +12,20 @@ import pyarrow as pa
 
 from shedding.answers import Answer, exact_answer, plain_answer
 from shedding.arrivals import Arrivals
-from shedding.audits import AuditPlan
+from shedding.audit_drift import audit_plan, slot_drift
 from shedding.config import Settings
 from shedding.keys import Keys, align
+from shedding.learnt import Learnt, learnt_answer
 from shedding.ledger import LegWindow, results_rows, run_rows
 from shedding.memory import EXACT, Memory, Scans
 from shedding.planning import Planner
+from shedding.priors import Priors, expected_rows
 from shedding.scores import Score, expected, measured
 from shedding.sides import Side
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.keyset import keyset_of
 from shedding.tables import Table, slot_name
-from shedding.windowed import PaneRun
+from shedding.windowed import PaneRun, WindowSample
 
 Floats = npt.NDArray[np.float64]
 WHOLE = frozenset({"quantile", "count_distinct"})
@@ -79,15 +81,10 @@ class _SlotWork:
         dataset = catalog.dataset(query.dataset)
         arrivals = Arrivals.load(settings, dataset.name)
         self.side = Side(settings, dataset, keyset_of(query), arrivals)
-        first = arrivals.first_event
-        self.plan = AuditPlan(
-            length=query.timeline.slot,
-            one_in=query.audit.one_in,
-            salt=query.name,
-            first=None if first is None else query.timeline.slot_of(first),
-        )
+        self.plan = audit_plan(query, self.side, slot)
         self.memory = Memory(settings, query, self.side, query.measures, scans)
-        self.planner = Planner(query, self.plan, self.memory)
+        self.priors = Priors(query, self.plan, self.memory)
+        self.planner = Planner(query, self.priors)
         self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
         self.legs = query.legs if self.audited else [query.shed.policy]
         self.published = EXACT if self.audited and query.publish == "best" else query.shed.policy
@@ -95,21 +92,48 @@ class _SlotWork:
     def answer(self) -> SlotAnswer:
         """All windows of all legs, scored."""
         slots = self.query.timeline.slots_needed(self.slot)
+        learns = self.query.estimates == "shrunk" and self.query.shed.policy != EXACT
+        if learns:
+            self.priors.load(self.slot, self.query.shed.policy)
         self.memory.fetch(slots, self.legs)
         panes = {s: self.memory.legs(s, self.legs) for s in slots}
-        keys = self._all_keys([p.keys for by_leg in panes.values() for p in by_leg.values()])
+        past = self.priors.keys(self.slot, depth=2) if learns else []
+        keys = self._all_keys([p.keys for by_leg in panes.values() for p in by_leg.values()] + past)
         runs = {leg: PaneRun([panes[s][leg] for s in slots], keys.names, [keys]) for leg in self.legs}
         whole = self._whole(keys) if EXACT in self.legs else {}
+        learnt = self._learnt(keys) if learns else None
         windows: list[LegWindow] = []
         for start, end in self.query.timeline.windows(self.slot):
             exact = None
             if EXACT in self.legs:
                 exact = exact_answer(runs[EXACT].window(start, end), self.query.measures, whole.get(start, {}))
             for leg in self.legs:
-                answer = exact if leg == EXACT else plain_answer(runs[leg].window(start, end), self.query.measures)
+                answer = exact if leg == EXACT else self._answer(runs[leg].window(start, end), learnt)
                 assert answer is not None
                 windows.append(self._scored(leg, answer, exact))
         return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited)
+
+    def _learnt(self, keys: Keys) -> Learnt:
+        timeline = self.query.timeline
+        return Learnt(
+            histories=self.priors.history(self.slot, keys),
+            calibrations=self.priors.calibration(self.slot, self.query.shed.policy, keys),
+            block_share=min(1.0, timeline.slot / timeline.size),
+        )
+
+    def _answer(self, sample: WindowSample, learnt: Learnt | None) -> Answer:
+        if learnt is None:
+            return plain_answer(sample, self.query.measures)
+        expected = None if sample.known else self._expected(sample)
+        return learnt_answer(sample, self.query.measures, learnt, expected)
+
+    def _expected(self, sample: WindowSample) -> Floats:
+        """Rows that the priors expect of each key in each stratum of a window."""
+        length = self.query.timeline.slot
+        rows, _ = expected_rows(self.priors, self.slot, sample.keys)
+        slots = self.query.timeline.slots_needed(self.slot)
+        shares = [max(0, min(sample.end, s + length) - max(sample.start, s)) / length for s in slots]
+        return np.stack([rows * share for share in shares])
 
     def _all_keys(self, keys: Sequence[Keys]) -> Keys:
         names = self.side.keyset.keys
@@ -170,7 +194,10 @@ class _SlotWork:
 
     def _shared(self) -> dict[str, Any]:
         priors = self.plan.priors(self.slot)
+        known = [self.memory.panes(prior, EXACT).keys for prior in priors[:1]] if self.legs != [EXACT] else []
         return {
+            **slot_drift(self.query, self.side, self.slot),
+            "prior_keys": len(known[0]) if known else None,
             "audited": self.audited,
             "audit_reason": self._audit_reason(),
             "total_rows": self.memory.computed_rows,
@@ -186,7 +213,11 @@ class _SlotWork:
             return ""
         if self.query.shed.policy == EXACT:
             return "policy exact"
-        return "first slot" if self.slot == self.plan.first else f"one in {self.query.audit.one_in}"
+        if self.slot == self.plan.first:
+            return "first slot"
+        if self.slot in self.plan.extra:
+            return f"drift above {self.query.audit.drift_limit:g} in the slot before"
+        return f"one in {self.query.audit.one_in}"
 
     def _reason(self) -> str:
         budget = self.query.shed.budget

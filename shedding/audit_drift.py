@@ -1,0 +1,79 @@
+"""Drift of a query's concepts between slots, and the audits it adds.
+
+Both are functions of the arrival counts, hence of the raw rows alone: every order of backfill sees the
+same drift and audits the same slots.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from shedding.audits import PRIOR_SLOTS, AuditPlan
+from shedding.drift import distance, overlap, top_difference
+from shedding.keys import align
+from shedding.sides import Side
+from shedding.spec.query import QuerySpec
+
+Floats = npt.NDArray[np.float64]
+TOP = 10
+"""Size of the top set whose change is recorded, where the query names none."""
+
+
+def audit_plan(query: QuerySpec, side: Side, slot: int) -> AuditPlan:
+    """The audits that `slot` may need to know of: the rule's, and those that drift adds before it."""
+    length = query.timeline.slot
+    first_event = side.arrivals.first_event
+    first = None if first_event is None else query.timeline.slot_of(first_event)
+    plan = AuditPlan(length=length, one_in=query.audit.one_in, salt=query.name, first=first)
+    if query.audit.drift_limit is None or first is None:
+        return plan
+    reach = (2 * PRIOR_SLOTS + 2) * query.audit.one_in
+    start = max(first, slot - reach * length)
+    if start >= slot or not side.known(start, slot):
+        return plan
+    rows = _slot_rows(query, side, start, slot)
+    moved = [
+        start + (i + 1) * length
+        for i in range(1, len(rows))
+        if rows[i - 1].any() and rows[i].any() and _distance(rows[i - 1], rows[i]) > query.audit.drift_limit
+    ]
+    return AuditPlan(length, query.audit.one_in, query.name, first, frozenset(moved))
+
+
+def slot_drift(query: QuerySpec, side: Side, slot: int) -> dict[str, float | None]:
+    """Overlap, distance and change of the top keys between the slot's concept and the one before it.
+
+    Nothing where the concepts are not counted, the query has no keys, or one of the slots has no rows.
+    """
+    nothing: dict[str, float | None] = {"overlap": None, "distance": None, "top_difference": None}
+    length = query.timeline.slot
+    if not side.keyset.keys or not side.known(slot - length, slot + length):
+        return nothing
+    before, after = _slot_rows(query, side, slot - length, slot + length)
+    if not before.any() or not after.any():
+        return nothing
+    old, new = np.flatnonzero(before), np.flatnonzero(after)
+    top = query.top.n if query.top is not None else TOP
+    return {
+        "overlap": overlap(old, new),
+        "distance": _distance(before, after),
+        "top_difference": top_difference(old, before[old], new, after[new], top),
+    }
+
+
+def _distance(before: Floats, after: Floats) -> float:
+    old, new = np.flatnonzero(before), np.flatnonzero(after)
+    return distance(old, before[old], new, after[new])
+
+
+def _slot_rows(query: QuerySpec, side: Side, start: int, end: int) -> Floats:
+    """Rows per slot and key, (slots, K), of [start, end)."""
+    counts = side.counts(start, end)
+    assert counts is not None
+    keys, (place,) = align([counts], side.keyset.keys)
+    slots = (end - start) // query.timeline.slot
+    slot = (counts.column("pane_start").to_numpy().astype(np.int64) - start) // query.timeline.slot
+    rows = np.asarray(counts.column("rows").to_numpy(), dtype=np.float64)
+    summed = np.bincount(slot * len(keys) + place, rows, minlength=slots * len(keys)).astype(np.float64)
+    return summed.reshape(slots, len(keys))

@@ -1,0 +1,145 @@
+"""What a slot may learn from, so that any order of backfill gives the same rows.
+
+The rule: the exact panes of the last J audited slots before the slot, by event time, and nothing else.
+- Rates of a slot follow from its own arrival counts and these J audits (`history`), with no calibration.
+- Interval widths and shrinkage are calibrated at audited slots (`calibration`): there the published leg's
+  sample, drawn at rates that follow from the J audits before *that* slot, is compared with its exact panes.
+So a slot depends on raw rows of at most 2 J audited slots, and nothing recurses further.
+
+The unit of history is a block: a window-sized piece of an audited slot, or the slot where windows are longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shedding.audits import AuditPlan
+from shedding.estimates import Strata
+from shedding.keys import Keys
+from shedding.memory import EXACT, Memory
+from shedding.moments import Moments
+from shedding.shrinkage import AuditRecord, Calibration, History, calibrate, merge_records
+from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.windowed import PaneRun, WindowSample
+from shedding.windows import Timeline
+
+Floats = npt.NDArray[np.float64]
+MOST_BLOCKS = 24
+"""Blocks of an audited slot that history looks at, spread evenly; more would only cost time."""
+LEARNT = frozenset({"avg", "sum", "quantile", "ratio"})
+"""Aggregates whose spread the allocation can learn."""
+
+
+def blocks(timeline: Timeline, slot: int) -> list[tuple[int, int]]:
+    """The window-sized pieces of a slot that do not overlap, oldest first; the slot itself where windows are longer.
+
+    >>> blocks(Timeline(size=2, slide=1, slot=4), 8)
+    [(8, 10), (10, 12)]
+    """
+    if timeline.size >= timeline.slot:
+        return [(slot, slot + timeline.slot)]
+    step = max(timeline.size, timeline.slide)
+    first = -(-slot // timeline.slide) * timeline.slide
+    starts = list(range(first, slot + timeline.slot - timeline.size + 1, step))
+    if len(starts) > MOST_BLOCKS:
+        starts = [starts[i * len(starts) // MOST_BLOCKS] for i in range(MOST_BLOCKS)]
+    return [(start, start + timeline.size) for start in starts]
+
+
+class Priors:
+    """The audits before a slot as histories and calibrations, per measure and over keys of the caller's choice."""
+
+    def __init__(self, query: QuerySpec, plan: AuditPlan, memory: Memory) -> None:
+        self.query, self.plan, self.memory = query, plan, memory
+
+    @property
+    def measures(self) -> list[MeasureSpec]:
+        """The measures that history is kept of."""
+        return [m for m in self.memory.measures if m.agg in LEARNT]
+
+    def load(self, slot: int, leg: str | None) -> None:
+        """See to it that the slot's priors are there: exact panes, and a leg's sample where it is calibrated."""
+        audits = self.plan.priors(slot)
+        legs = [EXACT] if leg is None else [EXACT, leg]
+        older = [a for audit in audits for a in self.plan.priors(audit)] if leg is not None else []
+        self.memory.fetch(sorted({*audits, *older}), legs)
+        for audit in reversed(audits):  # oldest first: its exact panes are the next one's prior
+            self.memory.legs(audit, legs)
+
+    def keys(self, slot: int, depth: int = 1) -> list[Keys]:
+        """The keys of the slot's priors, and with depth 2 of the priors' own."""
+        audits = self.plan.priors(slot)
+        found = [self.memory.panes(audit, EXACT).keys for audit in audits]
+        if depth > 1:
+            found += [keys for audit in audits for keys in self.keys(audit, depth - 1)]
+        return found
+
+    def history(self, slot: int, keys: Keys) -> dict[str, History]:
+        """Each measure's history at the slot over `keys`, which hold all the priors' keys; empty if there is none."""
+        audits = self.plan.priors(slot)
+        samples = [(age, sample) for age, audit in enumerate(audits) for sample in self._blocks(audit, EXACT, keys)]
+        if not any(sample.sampled.any() for _, sample in samples):
+            return {}
+        ages = np.array([age for age, _ in samples], dtype=np.float64)
+        return {m.name: _history(m, [sample for _, sample in samples], ages) for m in self.measures}
+
+    def calibration(self, slot: int, leg: str, keys: Keys) -> dict[str, Calibration]:
+        """Each measure's calibration, merged over the slot's audits that had a history of their own."""
+        records: dict[str, list[AuditRecord]] = {m.name: [] for m in self.measures}
+        for audit in self.plan.priors(slot):
+            history = self.history(audit, keys)
+            if not history:
+                continue
+            pairs = zip(self._blocks(audit, EXACT, keys), self._blocks(audit, leg, keys), strict=True)
+            for exact, sample in pairs:
+                for measure in self.measures:
+                    record = _record(history[measure.name], exact, sample, measure)
+                    if record is not None:
+                        records[measure.name].append(record)
+        return {name: merge_records(found) for name, found in records.items()}
+
+    def _blocks(self, audit: int, leg: str, keys: Keys) -> list[WindowSample]:
+        """The blocks of an audited slot, newest first."""
+        run = PaneRun([self.memory.panes(audit, leg)], keys.names, [keys])
+        return [run.window(*block) for block in reversed(blocks(self.query.timeline, audit))]
+
+
+def _history(measure: MeasureSpec, samples: Sequence[WindowSample], ages: Floats) -> History:
+    parts = [sample.measures[measure.name].moments for sample in samples]
+    stacked = Moments(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("count", "mean", "m2")))
+    return History.of(stacked, ages, near_zero=measure.near_zero)
+
+
+def _record(history: History, exact: WindowSample, sample: WindowSample, measure: MeasureSpec) -> AuditRecord | None:
+    """What one block teaches; nothing where no key had a row left out."""
+    truth, drawn = exact.measures[measure.name].moments, sample.measures[measure.name]
+    if not truth.count.any():
+        return None
+    population = truth.count if not sample.known else np.maximum(drawn.population, drawn.moments.count)
+    return calibrate(history, truth.mean[0], Strata(population, drawn.moments).combine())
+
+
+def expected_rows(priors: Priors, slot: int, keys: Keys) -> tuple[Floats, float]:
+    """Rows each key is expected to have in a slot, where nobody counted, and the share expected of unknown keys.
+
+    Decayed mean over the audits (.9 per audit); the unknown share is what the newest audit had of keys that the
+    older ones lacked, a tenth where there is but one audit, all where there is none.
+    """
+    audits = priors.plan.priors(slot)
+    counts = [_slot_rows(priors, audit, keys) for audit in audits]
+    if not counts or not sum(count.sum() for count in counts):
+        return np.zeros(len(keys)), 1.0
+    weight = 0.9 ** np.arange(len(counts))
+    expected = np.asarray(weight @ np.stack(counts) / weight.sum())
+    if len(counts) == 1 or not counts[0].sum():
+        return expected, 0.1
+    older = np.sum(counts[1:], axis=0) > 0
+    return expected, float(counts[0][~older].sum() / counts[0].sum())
+
+
+def _slot_rows(priors: Priors, audit: int, keys: Keys) -> Floats:
+    run = PaneRun([priors.memory.panes(audit, EXACT)], keys.names, [keys])
+    return run.window(audit, audit + priors.query.timeline.slot).rows
