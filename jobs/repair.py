@@ -1,0 +1,267 @@
+"""Spark application: mend a slot that the gate refused, so that it can be judged again.
+
+    repair.py --query NAME --slot INSTANT --run-id ID
+
+`repair` computes the failing keys exactly, from their own rows only, and puts them among the others; where that
+would cost as much as the exact leg, or no key is to blame, the whole slot is computed exactly (`widen`). On an
+audited slot the exact rows are there already and nothing is read. Publishes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from expectations.evidence import Evidence, load_evidence, micros, numbers, positions
+from expectations.failing import Repair, plan_repair
+from expectations.summary import error_statistics
+from expectations.verdict import read_verdict
+from shedding.config import Settings
+from shedding.spec import Catalog, load_catalog
+from shedding.spec.durations import format_instant, parse_instant
+from shedding.spec.query import QuerySpec
+from shedding.tables import Table, slot_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXACT = "exact"
+COSTS = [("repaired_keys", pa.int64()), ("repair_rows", pa.float64()), ("repair_bytes", pa.int64())]
+"""Columns that a repair adds to the run's rows: keys mended, raw rows processed and bytes read for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """What a repair did: keys mended (all of them where the slot was widened) and what it read."""
+
+    keys: int
+    widened: bool
+    rows: float
+    bytes: int
+    why: str
+
+    def __str__(self) -> str:
+        what = "the whole slot exactly" if self.widened else f"{self.keys} keys exactly"
+        return f"computed {what}, {self.rows:.0f} rows and {self.bytes} bytes read ({self.why})"
+
+
+@dataclass(frozen=True)
+class _Mended:
+    """The rows that take the place of others under `leg`, and their cost."""
+
+    leg: str
+    rows: pa.Table
+    keys: int
+    processed: float = 0.0
+    read: int = 0
+    runs: pa.Table | None = None
+
+
+def repair(
+    spark: SparkSession | Callable[[], SparkSession],
+    settings: Settings,
+    catalog: Catalog,
+    query: str,
+    slot: int,
+    run_id: str,
+) -> RepairReport:
+    """Mend what the run's first verdict refused, as the query's `on_failure` says (`repair` or `widen`).
+
+    Guarantees: it starts from the versions that the verdict judged, so a repair that died is simply run again;
+    rows of keys that did not fail keep their bits; `spark` may be a function, called only where rows must be read.
+    """
+    started = time.monotonic()
+    spec = catalog.query(query)
+    verdict = read_verdict(settings, query, slot, run_id, attempt=0)
+    if verdict.passed:
+        return RepairReport(0, False, 0.0, 0, "the verdict passed, there is nothing to mend")
+    evidence = load_evidence(settings, spec, slot, verdict.results_version, verdict.runs_version)
+    plan = _plan(spec, evidence, plan_repair(evidence, verdict))
+    work = _Work(spark, settings, catalog, evidence)
+    mended = work.widened() if plan.keys is None else work.keys(plan.keys)
+    _write(settings, evidence, mended, plan, run_id, time.monotonic() - started)
+    return RepairReport(mended.keys, plan.keys is None, mended.processed, mended.read, plan.why)
+
+
+def _plan(query: QuerySpec, evidence: Evidence, by_key: Repair) -> Repair:
+    """`by_key`, unless the owner wants the whole slot or the query cannot be mended key by key."""
+    if query.gate.on_failure == "widen":
+        return Repair(None, "the whole slot: on_failure is widen")
+    if query.join is not None and evidence.exact is None:
+        return Repair(None, "the whole slot: a join is computed as one")
+    if query.top is not None:
+        return Repair(None, "the whole slot: which keys are on top depends on all of them")
+    return by_key
+
+
+class _Work:
+    """Gets exact rows: from the slot's exact leg where it has one, else from Spark."""
+
+    def __init__(
+        self, spark: SparkSession | Callable[[], SparkSession], settings: Settings, catalog: Catalog, evidence: Evidence
+    ) -> None:
+        self._session, self._settings, self._catalog, self._evidence = spark, settings, catalog, evidence
+
+    def keys(self, keys: pa.Table) -> _Mended:
+        """The published leg with the rows of some keys replaced by exact ones."""
+        evidence = self._evidence
+        if evidence.exact is not None:
+            exact, processed, read = _of_keys(evidence.exact, keys), 0.0, 0
+        else:
+            exact, processed, read = self._computed(keys)
+        others = evidence.answer.filter(pa.array(~_among(evidence.answer, keys)))
+        rows = pa.concat_tables([others, exact.select(others.column_names)], promote_options="permissive")
+        return _Mended(evidence.leg, rows, keys.num_rows, processed, read)
+
+    def widened(self) -> _Mended:
+        """The whole slot's exact leg."""
+        evidence = self._evidence
+        if evidence.exact is not None:
+            return _Mended(EXACT, evidence.exact, evidence.exact.num_rows)
+        from shedding.ledger import results_rows, run_rows
+        from shedding.slot_answer import answer_slot
+        from shedding.spark.reading import reading
+        from shedding.spark.slot_scan import SlotScan
+
+        shed = evidence.query.shed.model_copy(update={"policy": EXACT, "compare": []})
+        query = evidence.query.model_copy(update={"shed": shed})
+        spark = self._spark()
+        with reading(spark) as found:
+            made = answer_slot(
+                self._settings, self._catalog, query, evidence.slot, SlotScan(spark, self._settings, query)
+            )
+        rows = results_rows(evidence.slot, made.windows, query.measures)
+        runs = run_rows(evidence.slot, made.windows, query.measures, made.shared)
+        exact = rows.filter(pc.equal(rows["leg"], EXACT)).drop_columns(["slot", "leg"])
+        return _Mended(EXACT, exact, exact.num_rows, made.total_rows, found.bytes, runs)
+
+    def _computed(self, keys: pa.Table) -> tuple[pa.Table, float, int]:
+        from shedding.arrivals import Arrivals
+        from shedding.exact_keys import exact_rows
+        from shedding.sides import Side
+        from shedding.spark.reading import reading
+        from shedding.spark.slot_scan import SlotScan
+        from shedding.spec.keyset import keyset_of
+
+        query = self._evidence.query
+        arrivals = Arrivals.load(self._settings, query.dataset)
+        side = Side(self._settings, self._catalog.dataset(query.dataset), keyset_of(query), arrivals)
+        spark = self._spark()
+        with reading(spark) as found:
+            scans = SlotScan(spark, self._settings, query)
+            made = exact_rows(query, side, self._evidence.slot, scans, keys, self._evidence.leg)
+        return made.rows, made.processed, found.bytes
+
+    def _spark(self) -> SparkSession:
+        return self._session() if callable(self._session) else self._session
+
+
+def _among(rows: pa.Table, keys: pa.Table) -> np.ndarray:
+    """Which rows are of these keys."""
+    names = keys.column_names
+    marked = keys.to_pandas().assign(_taken=True)
+    found = rows.select(names).to_pandas().merge(marked, on=names, how="left")["_taken"]
+    taken: np.ndarray = found.notna().to_numpy()
+    return taken
+
+
+def _of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:
+    return rows.filter(pa.array(_among(rows, keys)))
+
+
+def _write(settings: Settings, evidence: Evidence, mended: _Mended, plan: Repair, run_id: str, seconds: float) -> None:
+    """Replace the leg's rows in `results`, then the slot's in `runs`; the gate pins both when it judges again."""
+    query, slot = evidence.query, slot_name(evidence.slot)
+    metadata = {"run_id": run_id, "repair": plan.why, "leg": mended.leg}
+    rows = mended.rows
+    for name, value in (("leg", mended.leg), ("slot", slot)):
+        rows = rows.add_column(0, name, pa.array([value] * rows.num_rows, pa.string()))
+    results = Table(settings.table("results", query.name), ("slot", "leg"))
+    results.replace(rows, {"slot": slot, "leg": mended.leg}, metadata)
+    runs = Table(settings.table("runs", query.name), ("slot",))
+    old = runs.read([("slot", "=", slot)], version=evidence.runs_version)
+    runs.replace(_run_rows(old, evidence, mended, plan, run_id, seconds), {"slot": slot}, metadata)
+
+
+def _run_rows(
+    old: pa.Table, evidence: Evidence, mended: _Mended, plan: Repair, run_id: str, seconds: float
+) -> pa.Table:
+    """The slot's run rows with the mended leg as the published one, its errors as they are now, and the cost."""
+    rows = [{**row, "published": row["leg"] == mended.leg} for row in old.to_pylist()]
+    if not any(row["published"] for row in rows):
+        assert mended.runs is not None
+        rows += mended.runs.filter(pc.equal(mended.runs["leg"], EXACT)).to_pylist()
+    first = next(row for row in rows if row["leg"] == evidence.leg)
+    cost = {
+        "run_id": run_id,
+        "audited": first["audited"],
+        "seconds": (first.get("seconds") or 0.0) + seconds,
+        "total_rows": (first.get("total_rows") or 0) + mended.processed,
+        "repaired_keys": mended.keys,
+        "repair_rows": mended.processed,
+        "repair_bytes": mended.read,
+        "reason": f"{first.get('reason') or ''}; repaired {plan.why}".removeprefix("; "),
+    }
+    rows = [row | _after(row, evidence, mended) | cost if row["published"] else row for row in rows]
+    fields = {field.name: field.type for field in old.schema} | dict(COSTS)
+    fields["reason"] = pa.string()
+    return pa.Table.from_pylist(rows, schema=pa.schema(list(fields.items())))
+
+
+def _after(row: dict[str, Any], evidence: Evidence, mended: _Mended) -> dict[str, Any]:
+    """Keys and errors of one window as they are after the repair."""
+    start = parse_instant(row["window_start"])
+    here = mended.rows.filter(pa.array(micros(mended.rows["window_start"]) == start))
+    missing = 0 if mended.leg == EXACT else _missing(row, evidence, here, start)
+    found: dict[str, Any] = {"keys": here.num_rows, "missing_keys": missing}
+    found["imputed_keys"] = int(np.nansum(numbers(here, "is_imputed")))
+    for measure in evidence.query.measures:
+        errors = numbers(here, f"{measure.name}_error")
+        names = [f"{measure.name}_{name}" for name in ("mean_error", "p95_error", "worst_error")]
+        values = error_statistics(errors[~np.isnan(errors)], missing)
+        found |= {name: None if np.isnan(value) else value for name, value in zip(names, values, strict=True)}
+    return {name: value for name, value in found.items() if name in row}
+
+
+def _missing(row: dict[str, Any], evidence: Evidence, here: pa.Table, start: int) -> int:
+    if evidence.exact is None:
+        return int(row["missing_keys"] or 0)
+    exact = evidence.exact.filter(pa.array(micros(evidence.exact["window_start"]) == start))
+    return int((positions(exact, here, evidence.query.group_by) < 0).sum())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point under spark-submit."""
+    from shedding.spark.session import start_session
+
+    parser = argparse.ArgumentParser(prog="repair", description=__doc__)
+    parser.add_argument("--query", required=True)
+    parser.add_argument("--slot", required=True, type=parse_instant)
+    parser.add_argument("--run-id", required=True)
+    arguments = parser.parse_args(argv)
+    settings = Settings.load()
+    catalog = load_catalog(settings.specs)
+    name = f"repair {arguments.query} {format_instant(arguments.slot)}"
+    started: list[SparkSession] = []
+
+    def session() -> SparkSession:
+        started.append(start_session(settings, name))
+        return started[0]
+
+    try:
+        print(repair(session, settings, catalog, arguments.query, arguments.slot, arguments.run_id))
+    finally:
+        for spark in started:
+            spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,115 @@
+"""The exact answer of a few keys of a slot, from a read that is limited to their rows; nothing is remembered."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shedding.answers import Answer, exact_answer
+from shedding.keys import Keys, align
+from shedding.ledger import LegWindow, results_rows
+from shedding.memory import EXACT, Scans
+from shedding.pane_sums import leg_panes
+from shedding.panes import Floats
+from shedding.scores import measured
+from shedding.sides import Side
+from shedding.slot_answer import WHOLE
+from shedding.spec.durations import parse_instant
+from shedding.spec.query import QuerySpec
+from shedding.windowed import PaneRun
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRows:
+    """Rows of `results/<query>` under the name of some leg, and how many raw rows they were made from."""
+
+    rows: pa.Table
+    processed: float
+
+
+def exact_rows(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: pa.Table, leg: str) -> ExactRows:
+    """The exact answer of `keys` (one row a key) in the slot's windows, the same bits as the exact leg's.
+
+    Panes are cut per slot as the exact leg cuts them, so that sums are rounded in the same places.
+    """
+    wanted = key_condition(keys)
+    where = wanted if side.keyset.where is None else f"({side.keyset.where}) AND ({wanted})"
+    narrow = replace(side, keyset=replace(side.keyset, where=where))
+    slots = query.timeline.slots_needed(slot)
+    length = query.timeline.slot
+    scanned = scans.panes(narrow, query.measures, slots[0], slot + length, (), True)
+    panes = []
+    for one in slots:
+        start = scanned.column("pane_start")
+        inside = pc.and_(pc.greater_equal(start, one), pc.less(start, one + length))
+        part = scanned.filter(inside)
+        panes.append(leg_panes(part, bit=None, keys=query.group_by, measures=query.measures, counts=None, rates=None))
+    run = PaneRun(panes, query.group_by)
+    whole = _whole(query, narrow, slot, scans, run.keys)
+    windows = []
+    for start, end in query.timeline.windows(slot):
+        answer: Answer = exact_answer(run.window(start, end), query.measures, whole.get(start, {}))
+        scores = {m.name: measured(answer, answer, m) for m in query.measures}
+        windows.append(LegWindow(leg, answer, scores, EXACT))
+    processed = float(scanned.column("rows").to_numpy().sum())
+    return ExactRows(results_rows(slot, windows, query.measures), processed)
+
+
+def key_condition(keys: pa.Table) -> str:
+    """The SQL condition that holds for rows of these keys and no others; null is a key like any other.
+
+    One column becomes an IN list, which file statistics and row groups are skipped by.
+    """
+    names = keys.column_names
+    if len(names) == 1:
+        values = keys.column(0).to_pylist()
+        listed = ", ".join(_literal(value) for value in values if value is not None)
+        parts = [f"`{names[0]}` IN ({listed})"] if listed else []
+        parts += [f"`{names[0]}` IS NULL"] if None in values else []
+        return " OR ".join(parts) or "FALSE"
+    rows = [" AND ".join(f"`{name}` <=> {_literal(row[name])}" for name in names) for row in keys.to_pylist()]
+    return " OR ".join(f"({row})" for row in rows) or "FALSE"
+
+
+def _literal(value: object) -> str:
+    """A key's value in Spark SQL, whose texts escape with a backslash."""
+    match value:
+        case None:
+            text = "NULL"
+        case bool():
+            text = str(value).upper()
+        case int():
+            text = str(value)
+        case float():
+            text = f"CAST('{value!r}' AS DOUBLE)"
+        case dt.datetime():
+            text = f"timestamp_micros({parse_instant(value)})"
+        case dt.date():
+            text = f"DATE '{value.isoformat()}'"
+        case _:
+            text = "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return text
+
+
+def _whole(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: Keys) -> dict[int, dict[str, Floats]]:
+    """Values that do not merge over panes, laid out over the keys: window start -> measure -> values."""
+    measures = [m for m in query.measures if m.agg in WHOLE]
+    windows: Sequence[tuple[int, int]] = query.timeline.windows(slot)
+    if not measures or not windows:
+        return {}
+    table = scans.windows(side, measures, windows)
+    _, (place, _) = align([table.select(list(keys.names)), keys.table()], keys.names)
+    starts = table.column("window_start").to_numpy()
+    found: dict[int, dict[str, Floats]] = {}
+    for start, _end in windows:
+        here = starts == start
+        found[start] = {}
+        for measure in measures:
+            found[start][measure.name] = np.full(len(keys), np.nan)
+            found[start][measure.name][place[here]] = table.column(measure.name).cast(pa.float64()).to_numpy()[here]
+    return found

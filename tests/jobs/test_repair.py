@@ -1,0 +1,140 @@
+"""Repair on audited slots, where the exact rows are there and no session may be started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from expectations.gate import judge
+from jobs.publish import publish
+from jobs.repair import repair
+from shedding.config import Settings
+from shedding.spec import Catalog
+from shedding.spec.query import QuerySpec
+from shedding.tables import Table, slot_name
+from tests.expectations.answers import SLOT, Answer, make_query
+
+NAMES = [f"k{i:02}" for i in range(40)]
+LIMITS = {"mean_relative_error": 0.1, "worst_relative_error": 0.3, "on_failure": "repair"}
+ERRORS = [0.9 if i in (3, 17) else 0.01 for i in range(40)]
+TRUTH = [19.0 if i in (3, 17) else 10.1 for i in range(40)]
+
+
+def catalog_of(query: QuerySpec) -> Catalog:
+    return Catalog({}, {query.name: query}, ())
+
+
+def no_session() -> Any:
+    pytest.fail("a repair of an audited slot started a session")
+
+
+def refused(settings: Settings, query: QuerySpec, **changes: Any) -> Answer:
+    """An audited slot on which two keys of forty are far over the budget."""
+    values = {"keys": NAMES, "errors": ERRORS, "truth": TRUTH, "run": {"seconds": 1.0, "reason": "policy uniform"}}
+    answer = Answer(query, **{**values, **changes})
+    answer.write(settings)
+    assert not judge(settings, query, SLOT, "run").passed
+    return answer
+
+
+def test_an_audited_slot_is_repaired_from_its_exact_rows_without_reading_anything(settings: Settings) -> None:
+    query = make_query(LIMITS)
+    refused(settings, query)
+    report = repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    assert (report.keys, report.widened, report.rows, report.bytes) == (2, False, 0.0, 0)
+    verdict = judge(settings, query, SLOT, "run", attempt=1)
+    assert verdict.passed
+    publish(settings, query, SLOT, verdict, "run")
+    rows = Table(settings.table("published", "fares")).read().to_pylist()
+    assert len(rows) == 80
+    assert {row["route"] for row in rows if row["is_exact"]} == {"k03", "k17"}
+    assert {row["fare"] for row in rows if row["is_exact"]} == {19.0}
+    assert {row["fare"] for row in rows if not row["is_exact"]} == {10.0}
+
+
+def test_the_cost_and_the_errors_after_the_repair_are_recorded(settings: Settings) -> None:
+    query = make_query(LIMITS)
+    refused(settings, query, run={"seconds": 1.0, "reason": "policy uniform", "fare_worst_error": 0.9})
+    repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    rows = [row for row in Table(settings.table("runs", "fares")).read().to_pylist() if row["published"]]
+    assert len(rows) == 2
+    assert {row["repaired_keys"] for row in rows} == {2}
+    assert {row["fare_worst_error"] for row in rows} == {0.01}
+    assert {row["total_rows"] for row in rows} == {1000}
+    assert all(row["seconds"] > 1.0 for row in rows)
+    assert all(row["reason"].startswith("policy uniform; repaired 2 failing keys") for row in rows)
+
+
+def test_a_repair_that_died_between_its_two_commits_is_simply_run_again(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = make_query(LIMITS)
+    refused(settings, query)
+    whole = Table.replace
+
+    def dies_at_runs(self: Table, *arguments: Any, **named: Any) -> int:
+        if "/runs/" in self.uri:
+            raise KeyboardInterrupt
+        return whole(self, *arguments, **named)
+
+    monkeypatch.setattr(Table, "replace", dies_at_runs)
+    with pytest.raises(KeyboardInterrupt):
+        repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    monkeypatch.undo()
+    half = Table(settings.table("results", "fares")).read()
+    assert repair(no_session, settings, catalog_of(query), "fares", SLOT, "run").keys == 2
+    again = Table(settings.table("results", "fares")).read()
+    assert sorted(map(str, again.to_pylist())) == sorted(map(str, half.to_pylist()))
+    assert judge(settings, query, SLOT, "run", attempt=1).passed
+
+
+def test_widen_publishes_the_exact_leg_and_keeps_the_shed_one_on_record(settings: Settings) -> None:
+    query = make_query({**LIMITS, "on_failure": "widen"})
+    refused(settings, query)
+    report = repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    assert report.widened
+    verdict = judge(settings, query, SLOT, "run", attempt=1)
+    assert verdict.passed
+    assert verdict.leg == "exact"
+    publish(settings, query, SLOT, verdict, "run")
+    rows = Table(settings.table("published", "fares")).read().to_pylist()
+    assert all(row["is_exact"] and row["policy"] == "exact" for row in rows)
+    legs = Table(settings.table("runs", "fares")).read([("slot", "=", slot_name(SLOT))])["leg"].to_pylist()
+    assert sorted(set(legs)) == ["exact", "uniform"]
+
+
+def test_a_repair_that_takes_most_rows_becomes_the_exact_leg(settings: Settings) -> None:
+    query = make_query(LIMITS)
+    refused(settings, query, errors=[0.9] * 40)
+    report = repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    assert report.widened
+    assert "hold 100% of its rows" in report.why
+    assert judge(settings, query, SLOT, "run", attempt=1).passed
+
+
+def test_missing_keys_come_back_from_the_exact_leg(settings: Settings) -> None:
+    query = make_query(LIMITS)
+    answer = refused(settings, query)
+    table = Table(settings.table("results", "fares"), ("slot", "leg"))
+    rows = answer.rows("uniform")
+    keep = [key not in ("k00", "k01") for key in rows["route"].to_pylist()]
+    table.replace(rows.filter(keep), {"slot": slot_name(SLOT), "leg": "uniform"}, {})
+    runs = Table(settings.table("runs", "fares"), ("slot",))
+    lacking = [{**row, "missing_keys": 2 if row["published"] else 0} for row in runs.read().to_pylist()]
+    runs.replace(runs.read().from_pylist(lacking, schema=runs.read().schema), {"slot": slot_name(SLOT)}, {})
+    assert "missing_keys" in [check.name for check in judge(settings, query, SLOT, "run").failed]
+    assert repair(no_session, settings, catalog_of(query), "fares", SLOT, "run").keys == 4
+    verdict = judge(settings, query, SLOT, "run", attempt=1)
+    assert verdict.passed
+    kept = Table(settings.table("results", "fares")).read([("leg", "=", "uniform")])
+    assert sorted(set(kept["route"].to_pylist())) == NAMES
+
+
+def test_there_is_nothing_to_mend_where_the_verdict_passed(settings: Settings) -> None:
+    query = make_query(LIMITS)
+    Answer(query, keys=NAMES).write(settings)
+    judge(settings, query, SLOT, "run")
+    before = Table(settings.table("results", "fares")).version()
+    assert repair(no_session, settings, catalog_of(query), "fares", SLOT, "run").keys == 0
+    assert Table(settings.table("results", "fares")).version() == before
