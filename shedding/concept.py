@@ -5,7 +5,7 @@ Scalar query: one key. Grouped query: one row a key. Equi-join: a key on each si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Concept:
     prior_variance: Floats
     weight: Floats
     cost: Floats
-    least_u: Floats
+    least_u: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         for name in ("population", "cv", "scale", "prior_variance", "weight", "cost", "least_u"):
@@ -59,6 +59,8 @@ class Concept:
                 )
         if keys and not np.any(self.weight):
             raise BudgetError("concept.weight is 0 for every key; give at least one key a positive weight")
+        if not self.least_u.size:
+            object.__setattr__(self, "least_u", np.full(keys, np.nan))
         if self.least_u.shape != (keys,) or np.any((self.least_u < 0) | (self.least_u >= 1)):
             raise BudgetError(f"concept.least_u must hold a number in [0, 1), or nan, for each of {keys} keys")
         for name in ("cv", "scale", "prior_variance"):

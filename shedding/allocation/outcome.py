@@ -63,7 +63,7 @@ def _complete(concept: Concept, budget: Budget, rates: Floats) -> tuple[Floats, 
     if budget.completeness == "best_effort" or not np.any(certain):
         return rates, rows
     needed = np.nextafter(concept.least_u, 1.0)  # u < needed holds for the row of smallest u
-    single = certain & (rows <= 1 + 1e-9)
+    single = certain & (rows <= 1 + 1e-9) & (rates < 1)
     rates = np.where(single, needed, np.where(certain, np.maximum(rates, needed), rates))
     missed = np.where(certain, np.power(1 - np.minimum(rows / concept.population, 1.0), concept.population), 0.0)
     return rates, np.where(single, 1.0, rows + missed)

@@ -83,3 +83,9 @@ def test_sides_without_a_common_key_join_nothing() -> None:
     join = JoinConcept.of([1], [5], [2], [5])
     got = get_policy("uniform").allocate(join.concept(), Budget(rows=3))
     assert [side.size for side in join.sides(got.rates)] == [0, 0]
+
+
+def test_a_concept_made_without_the_smallest_u_does_not_know_it() -> None:
+    column = np.ones((2, 1))
+    concept = Concept(np.array([3.0, 4.0]), True, column, column, column, np.ones(2), np.ones(2))
+    assert np.isnan(concept.least_u).tolist() == [True, True]

@@ -104,7 +104,10 @@ def test_with_the_smallest_u_known_completeness_costs_one_row_a_key(name: str) -
     got = get_policy(name).allocate(concept, Budget(rows=100, completeness="required"))
     kept = np.array([np.sum(x < rate) for x, rate in zip(u, got.rates, strict=True)])
     assert np.all(kept >= 1)
-    if name != "exact":
+    assert np.all(got.rates[sizes == 1] == 1)
+    if name == "exact":
+        assert np.all(got.rates == 1)
+    else:
         assert kept.sum() == 400
         assert got.expected_rows == pytest.approx(400)
         assert got.exceeded_by == pytest.approx(300)
