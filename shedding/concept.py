@@ -46,29 +46,16 @@ class Concept:
         for name in ("population", "cv", "scale", "prior_variance", "weight", "cost", "least_u"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         keys = self.population.size
-        for name in ("population", "weight", "cost"):
-            values = getattr(self, name)
-            if values.shape != (keys,):
-                raise BudgetError(f"concept.{name} has shape {values.shape}; give one number for each of {keys} keys")
-            positive = values >= 0 if name == "weight" else values > 0
-            if not np.all(np.isfinite(values) & positive):
-                worst = int(np.flatnonzero(~(np.isfinite(values) & positive))[0])
-                raise BudgetError(
-                    f"concept.{name} of key {worst} is {values[worst]}; it must be finite and "
-                    f"{'not negative' if name == 'weight' else 'positive'}, leave other keys out"
-                )
-        if keys and not np.any(self.weight):
-            raise BudgetError("concept.weight is 0 for every key; give at least one key a positive weight")
         if not self.least_u.size:
             object.__setattr__(self, "least_u", np.full(keys, np.nan))
+        for name in ("population", "weight", "cost"):
+            _check_vector(name, getattr(self, name), keys)
+        for name in ("cv", "scale", "prior_variance"):
+            _check_table(name, getattr(self, name), (keys, *self.cv.shape[1:]))
+        if keys and not np.any(self.weight):
+            raise BudgetError("concept.weight is 0 for every key; give at least one key a positive weight")
         if self.least_u.shape != (keys,) or np.any((self.least_u < 0) | (self.least_u >= 1)):
             raise BudgetError(f"concept.least_u must hold a number in [0, 1), or nan, for each of {keys} keys")
-        for name in ("cv", "scale", "prior_variance"):
-            values = getattr(self, name)
-            if values.ndim != 2 or values.shape != self.cv.shape or values.shape[0] != keys:
-                raise BudgetError(f"concept.{name} has shape {values.shape}; it must be ({keys}, measures) like cv")
-            if np.any(values < 0):
-                raise BudgetError(f"concept.{name} holds a negative number; spreads, scales and variances are not")
 
     @classmethod
     def grouped(
@@ -179,3 +166,22 @@ def _filled(column: Floats) -> Floats:
     middle = float(np.median(positive))
     filled = np.where(np.isnan(column), middle, np.where(np.isinf(column), positive.max(), column))
     return np.asarray(np.clip(filled, SPREAD_FLOOR * middle, SPREAD_CEILING))
+
+
+def _check_vector(name: str, values: Floats, keys: int) -> None:
+    if values.shape != (keys,):
+        raise BudgetError(f"concept.{name} has shape {values.shape}; give one number for each of {keys} keys")
+    zero_allowed = name == "weight"
+    wrong = np.flatnonzero(~(np.isfinite(values) & ((values >= 0) if zero_allowed else (values > 0))))
+    if wrong.size:
+        raise BudgetError(
+            f"concept.{name} of key {wrong[0]} is {values[wrong[0]]}; it must be finite and "
+            f"{'not negative' if zero_allowed else 'positive'}, leave other keys out"
+        )
+
+
+def _check_table(name: str, values: Floats, shape: tuple[int, ...]) -> None:
+    if values.ndim != 2 or values.shape != shape:
+        raise BudgetError(f"concept.{name} has shape {values.shape}; it must be ({shape[0]}, measures) like cv")
+    if np.any(values < 0):
+        raise BudgetError(f"concept.{name} holds a negative number; spreads, scales and variances are not")
