@@ -9,38 +9,15 @@ import pyarrow as pa
 import pytest
 
 from shedding.tables import Table, slot_name
+from tests.small_specs import write_specs
 
-DATASET = """
-name: trips
-source: {kind: csv, path: "trips/*.csv"}
-schedule: {every: 1 hour}
-event_time: {column: pickup}
-columns:
-  - {name: pickup, type: timestamp}
-  - {name: route}
-  - {name: fare, type: double}
-"""
-QUERY = """
-name: fares
-dataset: trips
-window: {size: 1 hour}
-group_by: [route]
-measures:
-  - {name: mean_fare, agg: avg, column: fare}
-schedule: {every: 1 hour}
-shed: {policy: uniform, budget: {fraction: 0.1}}
-"""
 HOUR = 3_600_000_000
 
 
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
     """A directory with one dataset and one query."""
-    directory = tmp_path / "specs"
-    for kind, name, text in (("datasets", "trips", DATASET), ("queries", "fares", QUERY)):
-        (directory / kind).mkdir(parents=True)
-        (directory / kind / f"{name}.yaml").write_text(text)
-    return directory
+    return write_specs(tmp_path / "specs")
 
 
 @pytest.fixture

@@ -1,0 +1,179 @@
+"""Every DAG parses fast and light, and has what an engineer expects to see in the UI."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shedding.config import Settings
+from shedding.spec import load_catalog
+from shedding.spec.durations import parse_duration
+from tests.small_specs import DATASET, QUERY, write_specs
+
+DAGS = Path(__file__).resolve().parent.parent.parent / "dags"
+HEAVY = ("pyspark", "delta", "deltalake", "great_expectations", "pandas", "scipy", "matplotlib")
+KINDS = {"ingest", "query", "maintenance"}
+LENGTHS = ["5 minutes", "90 minutes", "6 hours", "7 hours", "1 day", "10 days", "1 week"]
+REPAIRED = {"gate": ["publish", "repair"], "repair": ["gate_again"], "gate_again": ["publish", "quarantine"]}
+WAYS = {
+    "quarantine": {"gate": ["publish", "quarantine"]},
+    "repair": REPAIRED,
+    "widen": REPAIRED,
+    "ask": {"gate": ["ask", "publish"], "ask": ["decision"], "decision": ["publish", "quarantine"]},
+}
+PARSE = """
+import json, sys, time
+from pathlib import Path
+from airflow.dag_processing.dagbag import BundleDagBag
+folder = Path(sys.argv[1])
+def parse():
+    begin = time.process_time()
+    bag = BundleDagBag(dag_folder=str(folder), bundle_path=folder, bundle_name="dags-folder")
+    return bag, time.process_time() - begin
+parse()
+bag, seconds = parse()
+def task_facts(task):
+    return {"retries": task.retries, "backoff": bool(task.retry_exponential_backoff), "pool": task.pool,
+            "type": task.task_type, "downstream": sorted(task.downstream_task_ids), "rule": str(task.trigger_rule),
+            "outlets": [asset.name for asset in task.outlets], "mode": getattr(task, "mode", None)}
+def dag_facts(dag):
+    from airflow.serialization.encoders import coerce_to_core_timetable
+    from airflow.timetables.base import TimeRestriction
+    info = coerce_to_core_timetable(dag.timetable).next_dagrun_info(
+        last_automated_data_interval=None, restriction=TimeRestriction(earliest=None, latest=None, catchup=False))
+    length = None if info is None else (info.data_interval.end - info.data_interval.start).total_seconds()
+    start = None if info is None else info.data_interval.start.timestamp()
+    return {"owner": dag.owner, "tags": sorted(dag.tags), "doc": dag.doc_md or "", "description": dag.description,
+            "catchup": dag.catchup, "length": length, "start": start, "active": dag.max_active_runs,
+            "tasks": {task.task_id: task_facts(task) for task in dag.tasks}}
+print(json.dumps({"errors": bag.import_errors, "seconds": seconds,
+    "heavy": [name for name in sys.argv[2].split(",") if name in sys.modules],
+    "dags": {dag_id: dag_facts(dag) for dag_id, dag in bag.dags.items()}}), file=sys.stderr)
+"""
+
+
+def parse(specs: Path | None = None) -> dict[str, Any]:
+    """Parse dags/ in a process of its own, as Airflow does, and tell what it found."""
+    environment = {**os.environ, **({"SLUICE_SPECS": str(specs)} if specs else {})}
+    command = [sys.executable, "-c", PARSE, str(DAGS), ",".join(HEAVY)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stderr.strip().splitlines()[-1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def parsed(airflow_home: Settings) -> dict[str, Any]:
+    return parse()
+
+
+@pytest.mark.airflow
+def test_every_specification_has_its_dag_and_nothing_fails_to_import(parsed: dict[str, Any]) -> None:
+    catalog = load_catalog(Settings().specs)
+    assert parsed["errors"] == {}
+    wanted = {f"ingest_{name}" for name in catalog.datasets} | {f"query_{name}" for name in catalog.queries}
+    assert wanted <= set(parsed["dags"])
+    assert {name for name in parsed["dags"] if "invalid" in parsed["dags"][name]["tags"]} == set()
+
+
+@pytest.mark.airflow
+def test_all_dags_together_parse_in_under_a_second_without_heavy_packages(parsed: dict[str, Any]) -> None:
+    assert parsed["seconds"] < 1.0
+    assert parsed["heavy"] == []
+
+
+@pytest.mark.airflow
+def test_every_dag_has_an_owner_a_kind_documentation_and_no_catch_up(parsed: dict[str, Any]) -> None:
+    for dag_id, dag in parsed["dags"].items():
+        assert dag["owner"] not in ("", "airflow"), dag_id
+        assert len(KINDS & set(dag["tags"])) == 1, dag_id
+        assert dag["doc"].startswith("# "), dag_id
+        assert len(dag["doc"]) > 200, dag_id
+        assert dag["catchup"] is False, dag_id
+        assert dag["active"] <= 2, dag_id
+
+
+@pytest.mark.airflow
+def test_data_intervals_are_the_epoch_aligned_slots(parsed: dict[str, Any]) -> None:
+    catalog = load_catalog(Settings().specs)
+    wanted = {f"ingest_{name}": spec.schedule.every for name, spec in catalog.datasets.items()}
+    wanted |= {f"query_{name}": spec.schedule.every for name, spec in catalog.queries.items()}
+    for dag_id, every in wanted.items():
+        dag = parsed["dags"][dag_id]
+        assert dag["length"] * 1_000_000 == every, dag_id
+        assert dag["start"] * 1_000_000 % every == 0, dag_id
+
+
+@pytest.mark.airflow
+def test_what_may_pass_is_retried_with_back_off_and_a_verdict_never(parsed: dict[str, Any]) -> None:
+    for dag_id, dag in parsed["dags"].items():
+        for task_id, task in dag["tasks"].items():
+            if task_id in ("gate", "gate_again", "quarantine", "ask", "decision"):
+                assert task["retries"] == 0, (dag_id, task_id)
+            else:
+                assert task["retries"] >= 2, (dag_id, task_id)
+                assert task["backoff"], (dag_id, task_id)
+
+
+@pytest.mark.airflow
+def test_the_happy_path_of_a_query_starts_one_jvm(parsed: dict[str, Any]) -> None:
+    for dag_id, dag in parsed["dags"].items():
+        if not dag_id.startswith("query_"):
+            continue
+        happy = [dag["tasks"][name] for name in ("wait_for_raw", "aggregate", "gate", "publish")]
+        assert [task["type"] for task in happy].count("SparkSubmitOperator") == 1, dag_id
+        assert dag["tasks"]["aggregate"]["pool"] == "spark"
+        assert dag["tasks"]["wait_for_raw"]["downstream"] == ["aggregate"]
+        assert dag["tasks"]["wait_for_raw"]["mode"] == "reschedule"
+        assert dag["tasks"]["aggregate"]["downstream"] == ["gate"]
+        assert dag["tasks"]["publish"]["outlets"] == [f"published/{dag_id.removeprefix('query_')}"]
+
+
+@pytest.fixture(scope="module")
+def odd_ones(airflow_home: Settings, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a directory gives that has every way to fail a gate, many lengths of slots, and broken files."""
+    specs = write_specs(tmp_path_factory.mktemp("odd") / "specs")
+    for way in WAYS:
+        text = QUERY.replace("name: fares", f"name: {way}_query") + f"gate: {{on_failure: {way}}}\n"
+        (specs / "queries" / f"{way}_query.yaml").write_text(text)
+    for number, every in enumerate(LENGTHS):
+        text = DATASET.replace("name: trips", f"name: every_{number}").replace("every: 1 hour", f"every: {every}")
+        (specs / "datasets" / f"every_{number}.yaml").write_text(text)
+    (specs / "queries" / "broken.yaml").write_text("name: broken\ndatset: trips\n")
+    (specs / "queries" / "garbled.yaml").write_text("name: [\n")
+    (specs / "datasets" / "odd.yaml").write_text("name: other\n")
+    return parse(specs)
+
+
+@pytest.mark.airflow
+@pytest.mark.parametrize("way", sorted(WAYS))
+def test_a_failed_gate_leads_where_the_specification_says(way: str, odd_ones: dict[str, Any]) -> None:
+    tasks = odd_ones["dags"][f"query_{way}_query"]["tasks"]
+    assert {name: tasks[name]["downstream"] for name in WAYS[way]} == WAYS[way]
+
+
+@pytest.mark.airflow
+def test_a_bad_file_shows_under_its_own_name_and_takes_no_other_down(odd_ones: dict[str, Any]) -> None:
+    assert odd_ones["errors"] == {}
+    dags = odd_ones["dags"]
+    for dag_id, word in (("query_broken", "datset"), ("query_garbled", "YAML"), ("ingest_odd", "columns")):
+        assert dags[dag_id]["tags"] == ["invalid"]
+        assert word in dags[dag_id]["description"]
+        assert word in dags[dag_id]["doc"]
+    assert "query" in dags["query_fares"]["tags"]
+    assert "ingest" in dags["ingest_trips"]["tags"]
+
+
+@pytest.mark.airflow
+@pytest.mark.parametrize("number", range(len(LENGTHS)), ids=LENGTHS)
+def test_any_length_of_slot_gives_whole_aligned_intervals(number: int, odd_ones: dict[str, Any]) -> None:
+    dag = odd_ones["dags"][f"ingest_every_{number}"]
+    length = parse_duration(LENGTHS[number]) / 1_000_000
+    assert dag["length"] == length
+    assert dag["start"] % length == 0
