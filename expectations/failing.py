@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from expectations.evidence import Array, Evidence, micros, numbers, positions
-from expectations.summary import MISSING, broken_values, coverage_floor, uncovered
+from expectations.summary import MISSING, broken_values, coverage_floor, error_statistics, uncovered
 from expectations.verdict import Verdict
 
 BY_KEY = frozenset({
@@ -43,13 +43,13 @@ def plan_repair(evidence: Evidence, verdict: Verdict) -> Repair:
     beyond = sorted(failed - BY_KEY)
     if beyond or not evidence.query.group_by:
         return Repair(None, f"the whole slot: {', '.join(beyond) or 'the query has no keys'}")
-    if "missing_keys" in failed and evidence.exact is None:
-        return Repair(None, "the whole slot: keys are missing and only its rows know which")
     order = [("window_start", "ascending"), *((key, "ascending") for key in evidence.query.group_by)]
     board = _Board(replace(evidence, answer=evidence.answer.sort_by(order)))
     for check, mend in _MENDS.items():
         if check in failed:
             mend(board)
+    if not _suffices(board, failed):
+        return Repair(None, "the whole slot: keys are missing and only its rows know which")
     keys, share = board.chosen(), board.share()
     if share > WIDEN_AT:
         return Repair(None, f"the whole slot: {keys.num_rows} failing keys hold {share:.0%} of its rows")
@@ -159,6 +159,21 @@ _MENDS = {
     "mean_relative_error": _mend_mean,
     "coverage": _mend_coverage,
 }
+
+
+def _suffices(board: _Board, failed: set[str]) -> bool:
+    """Whether the chosen keys mend the errors; missing keys that nothing here can name may keep them over budget."""
+    if "missing_keys" in failed and board.missing.any():
+        return False
+    gate = board.evidence.query.gate
+    limits = (gate.mean_relative_error, gate.p95_relative_error, gate.worst_relative_error)
+    names = ("mean_relative_error", "p95_relative_error", "worst_relative_error")
+    judged = [limit if name in failed else None for name, limit in zip(names, limits, strict=True)]
+    for rows, errors, missing in _cells(board):
+        found = error_statistics(board.left(rows, errors), missing)
+        if any(limit is not None and value > limit for value, limit in zip(found, judged, strict=True)):
+            return False
+    return True
 
 
 def _cells(board: _Board) -> list[tuple[Array, Array, int]]:

@@ -59,7 +59,18 @@ def test_missing_keys_come_from_the_exact_leg_and_without_one_from_the_whole_slo
     kept = audited.answer.filter(np.array(audited.answer["route"].to_pylist()) != "c")
     lacking = Evidence(**{**audited.__dict__, "answer": kept})
     assert keys(plan(lacking, "missing_keys")) == ["c"]
-    assert plan(Evidence(**{**lacking.__dict__, "exact": None}), "missing_keys").keys is None
+    assert plan(evidence_of(settings, {}, missing=1, audited=False), "missing_keys").keys is None
+
+
+def test_missing_keys_that_nobody_can_name_keep_the_errors_over_budget_and_take_the_whole_slot(
+    settings: Settings,
+) -> None:
+    evidence = evidence_of(
+        settings, {"worst_relative_error": 0.3}, errors=[0.4, 0.1, 0.1, 0.1], missing=1, audited=False
+    )
+    assert "only its rows know which" in plan(evidence, "worst_relative_error").why
+    lenient = evidence_of(settings, {"p95_relative_error": 2.0}, errors=[3.0, 0.1, 0.1, 0.1], missing=1, audited=False)
+    assert keys(plan(lenient, "p95_relative_error")) == ["a"]
 
 
 def test_uncovered_keys_are_repaired_until_the_rest_suffices(settings: Settings) -> None:
