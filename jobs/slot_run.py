@@ -80,7 +80,7 @@ def run_slot(
     verdict = judge(settings, spec, slot, run_id)
     repaired = False
     if not verdict.passed and spec.gate.on_failure in REPAIRS:
-        repair(spark(), settings, catalog, query, slot, run_id)
+        repair(spark, settings, catalog, query, slot, run_id)
         verdict, repaired = judge(settings, spec, slot, run_id, attempt=1), True
     if verdict.passed:
         version = publish(settings, spec, slot, verdict, run_id)

@@ -12,6 +12,7 @@ from typing import Any
 from airflow.sdk import get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
+from factories import data_docs_link
 from factories.assets import published_asset
 from factories.spark import RETRIES
 from shedding.config import Settings
@@ -62,10 +63,15 @@ def gate(query: QuerySpec, settings: Settings, task_id: str, failed: str) -> Any
 
         slot, run_id = _this_slot(query)
         verdict = judge(settings, query, slot, run_id, attempt=int(task_id == "gate_again"))
-        get_current_context()["ti"].xcom_push(key="reason", value=verdict.reason)
+        ti = get_current_context()["ti"]
+        ti.xcom_push(key="reason", value=verdict.reason)
+        ti.xcom_push(key=data_docs_link.XCOM_KEY, value=verdict.docs)
+        print(verdict.reason)
         return "publish" if verdict.passed else failed
 
-    return judge_slot()
+    judged = judge_slot()
+    judged.operator.operator_extra_links = (data_docs_link.DataDocsLink(),)
+    return judged
 
 
 def record_decision(query: QuerySpec, settings: Settings) -> Any:
@@ -90,9 +96,8 @@ def publish(query: QuerySpec, settings: Settings, **options: Any) -> Any:
 
     @task(task_id="publish", outlets=[asset], **RETRIES, **options)
     def publish_slot(*, outlet_events: Any = None) -> None:
-        from jobs.publish import publish as publish_windows
-
         from expectations.verdict import read_verdict
+        from jobs.publish import publish as publish_windows
 
         slot, run_id = _this_slot(query)
         version = publish_windows(settings, query, slot, read_verdict(settings, query.name, slot, run_id), run_id)
@@ -106,9 +111,8 @@ def quarantine(query: QuerySpec, settings: Settings, **options: Any) -> Any:
 
     @task(task_id="quarantine", retries=0, **options)
     def quarantine_slot() -> None:
-        from jobs.publish import quarantine as quarantine_windows
-
         from expectations.verdict import read_verdict
+        from jobs.publish import quarantine as quarantine_windows
 
         slot, run_id = _this_slot(query)
         verdict = read_verdict(settings, query.name, slot, run_id)

@@ -1,0 +1,113 @@
+"""The catalog: each wrong file becomes problems that name file, key, value and remedy, and hides no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shedding.errors import SpecError
+from shedding.spec import load_catalog
+from tests.small_specs import DATASET, QUERY, write_specs
+
+
+def problems_of(tmp_path: Path, kind: str, text: str) -> list[str]:
+    """The problems when the small query or dataset is replaced by `text`."""
+    specs = write_specs(tmp_path / "specs")
+    (specs / kind / f"{'fares' if kind == 'queries' else 'trips'}.yaml").write_text(text)
+    return [str(problem) for problem in load_catalog(specs).problems]
+
+
+def test_the_small_specifications_are_valid(tmp_path: Path) -> None:
+    catalog = load_catalog(write_specs(tmp_path / "specs"))
+    assert (list(catalog.datasets), list(catalog.queries), catalog.problems) == (["trips"], ["fares"], ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "remedy"),
+    [
+        ("size: 1 hour", "size: 1 fortnight", "window.size", "30 minutes"),
+        ("size: 1 hour", "size: 0 hours", "window.size", "positive"),
+        ("{size: 1 hour}", "{size: 1 hour, slide: 7 minutes}", "schedule.every", "no multiple of window.slide"),
+        ("fraction: 0.1", "fraction: 0", "shed.budget.fraction", "greater than 0"),
+        ("fraction: 0.1", "fraction: 1.5", "shed.budget.fraction", "less than or equal to 1"),
+        ("fraction: 0.1", "rows: -3", "shed.budget.rows", "greater than 0"),
+        ("fraction: 0.1", "fraction: 0.1, rows: 5", "shed.budget", "exactly one of"),
+        ("policy: uniform", "policy: unifrom", "shed.policy", "'uniform'"),
+        ("column: fare", "column: fair", "measures.mean_fare.column", "it has: pickup, route, fare"),
+        ("[route]", "[rout]", "group_by", "it has: pickup, route, fare"),
+        ("[route]", "[route, route]", "", "names a column twice"),
+        ("agg: avg", "agg: average", "measures.0.agg", "'avg'"),
+        ("agg: avg", "agg: max", "", "shed.policy: exact"),
+        ("agg: avg, column: fare", "agg: avg", "measures.0", "needs column"),
+        ("agg: avg", "agg: quantile", "measures.0", "q: 0.9"),
+        ("dataset: trips", "dataset: trip", "dataset", "there is: trips"),
+        ("name: fares", "name: fare", "name", "rename the file to fare.yaml"),
+        ("schedule:", "top: {by: x, n: 3}\nschedule:", "", "measures: mean_fare"),
+        ("schedule:", "gate: {mean_relative_error: 0.5, p95_relative_error: 0.1}\nschedule:", "gate", "widen"),
+        ("schedule:", "gate: {coverage: 1.5}\nschedule:", "gate.coverage", "less than 1"),
+        ("schedule:", "gate: {warn: [speling]}\nschedule:", "gate", "which is no check"),
+        ("schedule:", "polcy: x\nschedule:", "polcy", "is no known key"),
+        ("window: {size: 1 hour}\n", "", "window", "is missing; add it"),
+    ],
+)  # fmt: skip
+def test_a_wrong_query_names_file_key_and_remedy(tmp_path: Path, old: str, new: str, key: str, remedy: str) -> None:
+    assert old in QUERY
+    found = problems_of(tmp_path, "queries", QUERY.replace(old, new))
+    assert len(found) == 1
+    assert found[0].startswith("queries/fares.yaml: ")
+    assert remedy in found[0]
+    assert key in found[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "remedy"),
+    [
+        ("kind: csv", "kind: xml", "source", "'csv'"),
+        ("column: pickup", "column: dropoff", "", "declared: pickup, route, fare"),
+        ("{column: pickup}", "{}", "event_time", "exactly one of column and arrival"),
+        ("type: double", "type: float", "columns.2.type", "'double'"),
+        ("{name: route}", "{name: route, min: 3}", "columns.1", "min and max are for numbers"),
+        ("type: double", "type: double, min: 9, max: 1", "columns.2", "swap them"),
+        ("{name: route}", "{name: slot}", "", "reserved by Sluice"),
+        ("{name: route}", "{name: fare}", "", "more than once"),
+        ("schedule:", "identity: [id]\nschedule:", "", "no declared column"),
+        ("schedule:", "layout: {kind: ranked}\nschedule:", "layout", "needs keys"),
+        ("schedule:", "retention: never\nschedule:", "retention", "30 minutes"),
+    ],
+)
+def test_a_wrong_dataset_names_file_key_and_remedy(tmp_path: Path, old: str, new: str, key: str, remedy: str) -> None:
+    assert old in DATASET
+    found = problems_of(tmp_path, "datasets", DATASET.replace(old, new))
+    assert found[0].startswith("datasets/trips.yaml: ")
+    assert remedy in found[0]
+    assert key in found[0]
+    # The query on the broken dataset cannot be built either, and says whose fault that is.
+    assert found[1].startswith("queries/fares.yaml: dataset: is 'trips', which has no valid datasets/trips.yaml")
+
+
+def test_a_file_that_is_no_yaml_is_a_problem_and_not_an_exception(tmp_path: Path) -> None:
+    specs = write_specs(tmp_path / "specs")
+    (specs / "queries" / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    (specs / "queries" / "list.yaml").write_text("- 1\n")
+    (specs / "queries" / "unclosed.yaml").write_text("a: [\n")
+    catalog = load_catalog(specs)
+    assert len(catalog.problems) == 3
+    assert list(catalog.queries) == ["fares"]
+
+
+def test_asking_for_a_broken_query_gives_its_problems(tmp_path: Path) -> None:
+    specs = write_specs(tmp_path / "specs")
+    (specs / "queries" / "fares.yaml").write_text(QUERY + "polcy: x\n")
+    with pytest.raises(SpecError, match="polcy"):
+        load_catalog(specs).query("fares")
+
+
+def test_asking_for_an_unknown_query_tells_what_there_is(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="there is: fares"):
+        load_catalog(write_specs(tmp_path / "specs")).query("nope")
+
+
+def test_a_directory_that_is_not_there_says_how_to_name_another(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="--specs or SLUICE_SPECS"):
+        load_catalog(tmp_path / "nowhere")
