@@ -13,8 +13,6 @@ from shedding.errors import DataError
 from shedding.estimates.estimate import Estimate, check_confidence
 from shedding.moments import Floats
 
-_HALVINGS = 60
-
 
 def sampled_quantile(
     values: Floats,
@@ -74,12 +72,11 @@ def _lower_level(size: Floats, left: Floats, p: float, tail: float) -> Floats:
     a(r) = P(X_(r) > quantile) = P(Binomial(n, p) <= r - 1), continued between whole r by the incomplete beta function;
     between X_(r) and X_(r+1) Nyblom's weight, which linear interpolation of a() would get wrong at small n.
     """
-    lower, upper = np.zeros_like(size), size + 1
-    for _ in range(_HALVINGS):
-        middle = (lower + upper) / 2
-        below = _exceeding(middle, size, left, p) < tail
-        lower, upper = np.where(below, middle, lower), np.where(below, upper, middle)
-    rank = np.minimum(np.floor(upper + 1e-9), size)
+    rank, beyond = np.zeros_like(size), np.floor(size) + 1
+    while np.any(beyond - rank > 1):  # the last whole rank with a(rank) <= tail
+        middle = np.floor((rank + beyond) / 2)
+        below = _exceeding(middle, size, left, p) <= tail
+        rank, beyond = np.where(below, middle, rank), np.where(below, beyond, middle)
     first = _exceeding(rank, size, left, p)
     second = _exceeding(rank + 1, size, left, p)
     gain, loss = np.maximum(tail - first, 0.0) * (size - rank) * p, (second - tail) * rank * (1 - p)

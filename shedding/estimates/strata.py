@@ -40,7 +40,7 @@ class Sampled:
     @property
     def value(self) -> Floats:
         """The stratified mean sum(N_s mean_s) / N: rows seen as they are, the others by `rest`; nan without a row."""
-        return self.share * self.mean + (1 - self.share) * self.rest
+        return self.rest + self.share * (self.mean - self.rest)
 
 
 @dataclass(frozen=True, slots=True)

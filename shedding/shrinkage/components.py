@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import optimize
 
 from shedding.moments import Floats
 
@@ -10,7 +11,6 @@ CAP = 9.0
 TARGET = 0.97
 """E min(z^2, 9) of a standard normal z, rounded down a little for heavier tails."""
 FEWEST = 5
-_HALVINGS = 50
 _LEAST, _MOST = 1e-14, 100.0
 
 
@@ -36,8 +36,9 @@ def variance_component(squares: Floats, known: Floats) -> float | None:
 
     if excess(0.0) <= 0:
         return 0.0
-    low, high = _LEAST, _MOST
-    for _ in range(_HALVINGS):
-        middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return float(np.sqrt(low * high))
+    if excess(_LEAST) <= 0:
+        return _LEAST
+    if excess(_MOST) >= 0:
+        return _MOST
+    root = optimize.brentq(lambda power: excess(float(np.exp(power))), np.log(_LEAST), np.log(_MOST), xtol=1e-7)
+    return float(np.exp(root))
