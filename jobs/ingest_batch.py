@@ -13,6 +13,7 @@ from pyspark.sql import functions as fn
 
 from shedding.arrivals import HOUR, Arrivals
 from shedding.arrivals_log import write_log
+from shedding.concepts import add_counts, replace_counts
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.intake import Intake
@@ -57,10 +58,10 @@ def store_batch(
     excluded = _excluded(refined, totals, list(parts))
     rows = written(spark, settings, dataset, list(parts))
     hours: dict[str, dict[int, Any]] = defaultdict(dict)
-    for row in hourly(rows):
+    for row in hourly(rows).to_pylist():
         hours[row["_source"]][row["hour"]] = row
     for keyset in counted:
-        count_keys(rows, settings, keyset, list(parts))
+        add_counts(settings, keyset, count_keys(rows, keyset))
     newest = Arrivals.load(settings, dataset.name).last_event
     entries: list[dict[str, Any]] = []
     late = 0
@@ -103,7 +104,7 @@ def catch_up(
             continue
         names = [source.source_id for source in lacking]
         if any(source.kept for source in lacking):
-            count_keys(written(spark, settings, dataset, names), settings, keyset, names, anew=True)
+            replace_counts(settings, keyset, count_keys(written(spark, settings, dataset, names), keyset), names)
         for source in lacking:
             entry = entries.setdefault(source.source_id, source.log_row())
             entry["concepts"] = sorted({*entry["concepts"], keyset.id})
@@ -184,8 +185,9 @@ def _check(
         if entry["rows_read"] != expected:
             wrong.append(f"{entry['name']}: {expected} records, {entry['rows_read']} accounted for")
     if wrong:
+        names = f"{batch[0].name} and {len(batch) - 1} more"
         raise DataError(
-            f"ingest of {dataset.name} does not add up ({'; '.join(wrong)}) for {batch[0].name} and {len(batch) - 1} more; "
+            f"ingest of {dataset.name}, {names}, does not add up ({'; '.join(wrong)}); "
             "nothing became visible; did a file change while it was read? Run again"
         )
 

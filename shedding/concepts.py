@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shedding.arrivals import Arrivals
 from shedding.config import Settings
@@ -15,6 +16,19 @@ from shedding.tables import Table
 def concept_table(settings: Settings, keyset: KeySet) -> Table:
     """Where the counts of a key set are kept."""
     return Table(settings.table("concepts", keyset.dataset, keyset.id), ("event_date",))
+
+
+def add_counts(settings: Settings, keyset: KeySet, counts: pa.Table) -> None:
+    """Add counts of sources that have none yet, in one commit."""
+    concept_table(settings, keyset).append(counts, {"dataset": keyset.dataset, "keys": keyset.keys})
+
+
+def replace_counts(settings: Settings, keyset: KeySet, counts: pa.Table, sources: list[str]) -> None:
+    """Make `counts` all there is of the sources, whatever an earlier attempt left; one commit a source."""
+    table = concept_table(settings, keyset)
+    for source in sources:
+        own = counts.filter(pc.equal(counts["_source"], source))
+        table.replace(own, {"_source": source}, {"dataset": keyset.dataset, "keys": keyset.keys})
 
 
 def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arrivals: Arrivals) -> pa.Table:

@@ -30,10 +30,10 @@ def task_events(source: GeneratorSource) -> dict[str, Column]:
     seconds = fn.floor(draw("second") * MINUTE)
     return {
         "time": fn.timestamp_micros((minute * MINUTE + seconds).cast("bigint")),
-        "job": fn.concat(user.cast("string"), fn.lit("."), fn.floor(draw("job") * 12).cast("string")),
+        "job_id": fn.concat(user.cast("string"), fn.lit("."), fn.floor(draw("job") * 12).cast("string")),
         "task_index": fn.floor(draw("task") * 5000).cast("int"),
         "event_type": fn.floor(draw("event") * 5).cast("int"),
-        "user": fn.concat(fn.lit("user"), user.cast("string")),
+        "user_id": fn.concat(fn.lit("user"), user.cast("string")),
         "scheduling_class": fn.when(draw("usual") < 0.8, own_class).otherwise(other_class).cast("int"),
         "priority": fn.floor(uniform(seed, "priority", user) * 12).cast("int"),
         "cpu_request": fn.when(draw("missing") >= 0.002, fn.least(request, fn.lit(1.0))),

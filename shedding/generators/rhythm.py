@@ -23,7 +23,8 @@ def uniform(seed: int, *parts: Column | str) -> Column:
     bits: Column = fn.shiftrightunsigned(
         fn.xxhash64(fn.lit(seed), *[fn.lit(p) if isinstance(p, str) else p for p in parts]), 11
     )
-    return bits / fn.lit(float(2**53))
+    share: Column = bits / fn.lit(float(2**53))
+    return share
 
 
 def normal(seed: int, name: str, *parts: Column) -> Column:

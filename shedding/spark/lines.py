@@ -6,10 +6,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from shedding.spark.parse import Check
+
+_PLACES = ["_file", "_split", "_shift", "_source", "_content"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,9 @@ def read_lines(spark: SparkSession, files: list[TextFile], header: bool) -> tupl
         records[file.source_id] += split["lines"] - split["blank"]
     if header:
         records = {source: max(0, count - 1) for source, count in records.items()}
-    where = spark.createDataFrame(places, "_file string, _split bigint, _shift bigint, _source string, _content string")
+    # From Arrow, not from a list: that would start Python workers.
+    columns = zip(*places, strict=True)
+    where = spark.createDataFrame(pa.table(list(map(pa.array, columns)), names=_PLACES))
     numbered = lines.join(fn.broadcast(where), ["_file", "_split"]).withColumn(
         "_line", fn.col("_id") + fn.col("_shift")
     )

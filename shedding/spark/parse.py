@@ -129,10 +129,9 @@ def event_checks(spec: EventTimeSpec) -> list[Check]:
     ]
 
 
-def first_broken(checks: list[Check]) -> Column:
-    """Number of the first check that a row breaks, counted from 1; 0 for a good row."""
-    numbered = [fn.when(check.broken, fn.lit(number)) for number, check in enumerate(checks, 1)]
-    return fn.coalesce(*numbered, fn.lit(0))
+def numbered(checks: list[Check], before: int = 0) -> list[Column]:
+    """For each check its number, counted from 1 after `before` others, where a row breaks it, else null."""
+    return [fn.when(check.broken, fn.lit(number)) for number, check in enumerate(checks, before + 1)]
 
 
 def words_for(number: Column, checks: list[Check], part: Callable[[Check], Column]) -> Column:
@@ -143,10 +142,9 @@ def words_for(number: Column, checks: list[Check], part: Callable[[Check], Colum
     return words
 
 
-def excluded_by(dataset: DatasetSpec) -> Column:
-    """Minus the number of the first exclusion that a row meets, counted from 1; 0 where it meets none."""
-    numbered = [fn.when(fn.expr(c), fn.lit(-number)) for number, c in enumerate(dataset.exclude.values(), 1)]
-    return fn.coalesce(*numbered, fn.lit(0))
+def excluded_by(dataset: DatasetSpec) -> list[Column]:
+    """For each exclusion minus its number, counted from 1, where a row meets it, else null."""
+    return [fn.when(fn.expr(condition), fn.lit(-place)) for place, condition in enumerate(dataset.exclude.values(), 1)]
 
 
 def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:

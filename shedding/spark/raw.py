@@ -46,8 +46,9 @@ def partitions_of(dataset: DatasetSpec, start: int, end: int) -> Column:
 
 def empty_raw(spark: SparkSession, dataset: DatasetSpec) -> DataFrame:
     """No rows, with the columns and types that `raw/<dataset>` has."""
-    declared = ", ".join(f"`{column.name}` {column.type}" for column in dataset.columns)
-    rows = spark.createDataFrame([], f"event_time timestamp, u double, _source string, _identity bigint, {declared}")
-    for name in partition_columns(dataset):
-        rows = rows.withColumn(name, fn.lit(None).cast("string"))
+    types = {"event_time": "timestamp", "u": "double", "_source": "string", "_identity": "bigint"}
+    types |= {column.name: column.type for column in dataset.columns} | dict.fromkeys(
+        partition_columns(dataset), "string"
+    )
+    rows = spark.range(0).select(*[fn.lit(None).cast(kind).alias(name) for name, kind in types.items()])
     return with_derived(rows, dataset).select(*raw_columns(dataset))

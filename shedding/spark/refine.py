@@ -14,7 +14,7 @@ from shedding.spark.parse import (
     event_checks,
     event_time,
     excluded_by,
-    first_broken,
+    numbered,
     parsed,
     raw_name,
     words_for,
@@ -54,8 +54,8 @@ class Refined:
 def refine(dataset: DatasetSpec, records: Records) -> Refined:
     """Judge every record by the dataset's declarations.
 
-    The first thing wrong counts: the record as a whole, then the columns in their order, then event time. Broken
-    records are quarantined whether or not an exclusion would also meet them.
+    The first thing that applies counts: the record as a whole is broken, then a column in its order, then an exclusion
+    is met, then event time is broken (so that rows which are no events may have none).
     """
     zone = dataset.event_time.zone
     columns = [
@@ -65,11 +65,12 @@ def refine(dataset: DatasetSpec, records: Records) -> Refined:
     rows = records.frame.select("*", *columns)
     types = {column.name: column.type for column in dataset.columns}
     rows = rows.withColumn("event_time", event_time(dataset.event_time, types, fn.col("_line")))
-    checks = records.checks + column_checks(dataset.columns, records.kinds) + event_checks(dataset.event_time)
-    rows = rows.withColumn("_broken", first_broken(checks))
+    checks = records.checks + column_checks(dataset.columns, records.kinds)
+    timing = event_checks(dataset.event_time)
     rows = with_derived(rows, dataset)
-    verdict = fn.when(fn.col("_broken") > 0, fn.col("_broken")).otherwise(excluded_by(dataset))
-    rows = rows.withColumn("_verdict", verdict if dataset.exclude else fn.col("_broken"))
+    verdicts = [*numbered(checks), *excluded_by(dataset), *numbered(timing, len(checks))]
+    rows = rows.withColumn("_verdict", fn.coalesce(*verdicts, fn.lit(0)))
+    checks = checks + timing
     if dataset.identity:
         rows = rows.withColumn("_identity", identity_of(dataset.identity))
     rows = rows.withColumn("u", place_of(fn.col("_identity"), dataset.name))
