@@ -7,9 +7,10 @@ import datetime as dt
 import fcntl
 import os
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +25,6 @@ from shedding.spec.durations import as_datetime, format_instant, parse_instant
 
 QUERY = "taxi_route_fare"
 DAY = 86_400_000_000
-HOUR = 3_600_000_000
 SPARK_POOL = "spark"
 
 
@@ -63,12 +63,17 @@ def _run(directory: Path, once: bool) -> None:
     say("preparing Airflow's database")
     services.migrate()
     say(f"starting Airflow at {home.url} (user {USER}, password {home.password()}); logs in {home.logs}")
-    with running(services):
+    query = catalog.query(QUERY)
+    start, end = _last_day(query)
+    # The rows come while Airflow starts: both take about half a minute of one core.
+    with running(services), _ingesting(home, query, start, end) as arrived:
         api = AirflowApi(home, services.check)
         api.wait_until_up()
         api.ensure_pool(SPARK_POOL, os.cpu_count() or 2)
-        _fill(api, catalog.query(QUERY))
-        print(f"\n{published_report(settings, catalog.query(QUERY))}\n", flush=True)
+        arrived()
+        _backfill(api, query, start, end)
+        api.unpause(f"ingest_{query.dataset}")
+        print(f"\n{published_report(settings, query)}\n", flush=True)
         say(f"ready after {time.monotonic() - begin:.0f} s: {home.url} (user {USER}, password {home.password()})")
         for error in api.import_errors():
             say(f"warning: {error}")
@@ -80,37 +85,47 @@ def _run(directory: Path, once: bool) -> None:
         say("stopping")
 
 
-def _fill(api: AirflowApi, query: QuerySpec) -> None:
-    """Ingest the last 24 hours with one run, then backfill the query over them."""
-    ingest, answer = f"ingest_{query.dataset}", f"query_{query.name}"
-    now = parse_instant(dt.datetime.now(dt.UTC))
-    end = query.timeline.slot_of(now)
-    start = query.timeline.slot_of(end - DAY)
-    # The first slot's first windows begin before it.
-    arrival = (query.timeline.slots_needed(start)[0], now // HOUR * HOUR)
-    api.wait_for_dag(ingest)
-    say(f"ingesting {query.dataset} from {format_instant(arrival[0])} to {format_instant(arrival[1])}")
-    run_id = api.trigger(ingest, {"from": format_instant(arrival[0]), "to": format_instant(arrival[1])})
-    api.unpause(ingest)
-    _wait_for_run(api, ingest, run_id)
-    _backfill(
-        api, answer, as_datetime(start), as_datetime(end - query.timeline.slot), (end - start) // query.timeline.slot
-    )
+def _last_day(query: QuerySpec) -> tuple[int, int]:
+    """The whole slots of about the last 24 hours."""
+    end = query.timeline.slot_of(parse_instant(dt.datetime.now(dt.UTC)))
+    return query.timeline.slot_of(end - DAY), end
 
 
-def _wait_for_run(api: AirflowApi, dag_id: str, run_id: str) -> None:
-    while (state := api.run_state(dag_id, run_id)) not in FINISHED:
-        api.alive()
-        time.sleep(1.0)
-    if state == "failed":
-        raise ConfigError(f"the run {run_id} of {dag_id} failed; its log is in the UI and under {api.home.logs}")
+@contextmanager
+def _ingesting(home: AirflowHome, query: QuerySpec, start: int, end: int) -> Iterator[Callable[[], None]]:
+    """Ingest with the command beside Airflow's start; the function given waits for its end and raises if it failed."""
+    first = query.timeline.slots_needed(start)[0]  # the first windows begin before their slot
+    say(f"ingesting {query.dataset} from {format_instant(first)} to {format_instant(end)}")
+    interval = ["--from", format_instant(first), "--to", format_instant(end)]
+    log = home.logs / "ingest.log"
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "shedding.cli", "ingest", query.dataset, *interval]
+        process = subprocess.Popen(
+            command, stdout=output, stderr=output, env=home.environment(), start_new_session=True
+        )
+
+    def arrived() -> None:
+        code = process.wait()
+        last = next(reversed(log.read_text(errors="replace").split("\n")[:-1]), "no output")
+        if code:
+            raise ConfigError(f"ingest failed: {last}; all of it: {log}")
+        say(last)
+
+    try:
+        yield arrived
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # it leaves no trace: unfinished arrivals are never visible
+            process.wait()
 
 
-def _backfill(api: AirflowApi, dag_id: str, start: dt.datetime, last: dt.datetime, slots: int) -> None:
-    """Backfill through Airflow and show how far it is; runs that are there already stay as they are."""
+def _backfill(api: AirflowApi, query: QuerySpec, begin: int, end: int) -> None:
+    """Backfill [begin, end) through Airflow and show how far it is; slots that are there already stay as they are."""
+    dag_id, slots = f"query_{query.name}", (end - begin) // query.timeline.slot
+    start, last = as_datetime(begin), as_datetime(end - query.timeline.slot)
     api.wait_for_dag(dag_id)
     api.unpause(dag_id)
-    say(f"backfilling {dag_id}: {slots} slots from {start:%Y-%m-%d %H:%M} on")
+    say(f"backfilling {dag_id}: {slots} slots from {format_instant(begin)} on")
     api.backfill(dag_id, start, last, at_once=os.cpu_count() or 2)
     shown = ""
     while True:

@@ -31,7 +31,7 @@ def spark_job(settings: Settings, job: str, arguments: list[str], **options: Any
         application=str(Path(jobs.__file__).parent / f"{job}.py"),
         application_args=arguments,
         name=f"sluice {job}",
-        conf=spark_conf(settings),
+        conf={**spark_conf(settings), "spark.log.level": "WARN"},
         env_vars={**settings.environment(), "PYSPARK_PYTHON": sys.executable},
         pool=POOL,
         **{**RETRIES, **options},
