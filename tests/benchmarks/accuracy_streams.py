@@ -25,13 +25,15 @@ class Stream:
 
 def load_streams(data: Path) -> list[Stream]:
     """Every stream of the table, in its order; values are positive (delays by a shift of an hour, others by filter)."""
-    found = []
-    for name, load in STREAMS.items():
-        window, key, value = load(data)
-        windows = pd.factorize(window, sort=True)[0].astype(np.int64)
-        keys = pd.factorize(key, sort=True)[0].astype(np.int64)
-        found.append(Stream(name, windows, keys, value.to_numpy(np.float64)))
-    return found
+    return [stream_of(name, load(data)) for name, load in STREAMS.items()]
+
+
+def stream_of(name: str, rows: Rows) -> Stream:
+    """Windows and keys numbered from 0 in their own order."""
+    window, key, value = rows
+    windows = pd.factorize(window, sort=True)[0].astype(np.int64)
+    keys = pd.factorize(key, sort=True)[0].astype(np.int64)
+    return Stream(name, windows, keys, value.to_numpy(np.float64))
 
 
 def _flights(width: str) -> Callable[[Path], Rows]:
@@ -60,14 +62,14 @@ def _fares(data: Path) -> Rows:
 
 def _green(width: str) -> Callable[[Path], Rows]:
     def load(data: Path) -> Rows:
-        columns = ["lpep_pickup_datetime", "PULocationID", "total_amount"]
+        columns = ["lpep_pickup_datetime", "PULocationID", "fare_amount"]
         months = [
             pd.read_parquet(data / f"green_tripdata_2022-0{month}.parquet", columns=columns) for month in (1, 2, 3)
         ]
         rows = pd.concat(months, ignore_index=True)
         time = rows["lpep_pickup_datetime"]
-        rows = rows[(time >= "2022-01-01") & (time < "2022-04-01") & (rows["total_amount"] > 0)]
-        return rows["lpep_pickup_datetime"].dt.floor(width), rows["PULocationID"], rows["total_amount"]
+        rows = rows[(time >= "2022-01-01") & (time < "2022-04-01") & (rows["fare_amount"] > 0)]
+        return rows["lpep_pickup_datetime"].dt.floor(width), rows["PULocationID"], rows["fare_amount"]
 
     return load
 
