@@ -6,6 +6,7 @@ from airflow.sdk import DAG, Param
 
 from factories.assets import announce_version, raw_asset
 from factories.documentation import dataset_page
+from factories.late_tasks import publish_again
 from factories.schedule import START, timetable
 from factories.spark import spark_job
 from shedding.config import Settings
@@ -32,7 +33,7 @@ def ingest_dag(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> DA
         params=_interval_params() if generated else {},
         doc_md=dataset_page(dataset, catalog),
     ) as dag:
-        spark_job(
+        ingest = spark_job(
             settings,
             "ingest",
             ["--dataset", dataset.name, *(["--from", FROM, "--to", TO] if generated else [])],
@@ -41,6 +42,7 @@ def ingest_dag(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> DA
             post_execute=announce_version(settings, asset),
             doc_md="Reads what has arrived, quarantines broken rows, counts the queries' keys.",
         )
+        ingest >> publish_again(dataset, catalog, settings)
     return dag
 
 

@@ -1,0 +1,95 @@
+"""Late and corrected rows: exactly the slots that they reach are computed again."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from jobs.late import raw_fingerprint, stale_slots
+from shedding.arrivals_log import write_log
+from shedding.config import Settings
+from shedding.sides import left_side
+from shedding.spec import Catalog, load_catalog
+from shedding.tables import Table, slot_name
+from tests.small_specs import DATASET, QUERY, write_specs
+
+HOUR = 3_600_000_000
+NOW = dt.datetime(2026, 11, 16, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    """Windows of two hours every hour: a slot's windows reach into the slot before."""
+    specs = write_specs(tmp_path / "specs")
+    (specs / "queries" / "fares.yaml").write_text(QUERY.replace("{size: 1 hour}", "{size: 2 hours, slide: 1 hour}"))
+    (specs / "datasets" / "trips.yaml").write_text(DATASET + "allowed_lateness: 4 hours\n")
+    return load_catalog(specs)
+
+
+def arrive(settings: Settings, name: str, content: str, hours: list[int], instead_of: str | None = None) -> None:
+    """A file with rows in these hours becomes visible, in place of another one if that is named."""
+    rows = [{
+        "state": "committed", "source_id": f"{name}@{content}", "name": name, "content_hash": content,
+        "first_event": hours[0] * HOUR, "last_event": (hours[-1] + 1) * HOUR - 1,
+        "hours": json.dumps({str(hour * HOUR): 5 for hour in hours}),
+    }]  # fmt: skip
+    gone = [{"state": "superseded", "source_id": instead_of}] if instead_of else []
+    write_log(settings, "trips", [*rows, *gone], NOW)
+
+
+def compute(settings: Settings, catalog: Catalog, hours: range) -> None:
+    """What aggregate records of a slot: the fingerprint of the rows it read."""
+    spec = catalog.query("fares")
+    side = left_side(settings, catalog, spec)
+    for slot in (hour * HOUR for hour in hours):
+        row = {
+            "slot": [slot_name(slot)], "leg": ["uniform"], "published": [True],
+            "raw_fingerprint": [raw_fingerprint(settings, spec, side, slot, "uniform")],
+        }  # fmt: skip
+        Table(settings.table("runs", "fares"), ("slot",)).replace(pa.table(row), {"slot": slot_name(slot)}, {})
+
+
+def stale(settings: Settings, catalog: Catalog) -> list[int]:
+    return [slot // HOUR for slot in stale_slots(settings, catalog, "fares")]
+
+
+def test_nothing_computed_is_nothing_stale(settings: Settings, catalog: Catalog) -> None:
+    assert stale(settings, catalog) == []
+    arrive(settings, "a", "1", [0])
+    assert stale(settings, catalog) == []
+
+
+def test_a_late_file_makes_stale_its_slot_and_what_reaches_into_it(settings: Settings, catalog: Catalog) -> None:
+    arrive(settings, "day", "1", list(range(100, 110)))
+    compute(settings, catalog, range(100, 110))
+    assert stale(settings, catalog) == []
+    arrive(settings, "late", "2", [107])
+    assert {107, 108} <= set(stale(settings, catalog))
+    assert 106 not in stale(settings, catalog)
+
+
+def test_computing_again_ends_it(settings: Settings, catalog: Catalog) -> None:
+    arrive(settings, "day", "1", list(range(100, 110)))
+    compute(settings, catalog, range(100, 110))
+    arrive(settings, "late", "2", [107])
+    compute(settings, catalog, range(100, 110))
+    assert stale(settings, catalog) == []
+
+
+def test_a_corrected_file_counts_as_late_rows(settings: Settings, catalog: Catalog) -> None:
+    arrive(settings, "day", "1", list(range(100, 109)))
+    arrive(settings, "hour", "2", [109])
+    compute(settings, catalog, range(100, 110))
+    arrive(settings, "hour", "3", [109], instead_of="hour@2")
+    assert stale(settings, catalog) == [109]
+
+
+def test_rows_later_than_allowed_change_nothing(settings: Settings, catalog: Catalog) -> None:
+    arrive(settings, "day", "1", list(range(100, 110)))
+    compute(settings, catalog, range(100, 110))
+    arrive(settings, "ancient", "2", [101])
+    assert not {100, 101, 102} & set(stale(settings, catalog))
