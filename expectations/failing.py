@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from expectations.evidence import Array, Evidence, micros, numbers, positions
-from expectations.summary import MISSING, broken_values, coverage_floor, error_statistics, uncovered
+from expectations.summary import broken_values, coverage_floor, error_statistics, uncovered
 from expectations.verdict import Verdict
 
 BY_KEY = frozenset({
@@ -111,27 +111,26 @@ def _mend_worst(board: _Board) -> None:
 
 
 def _mend_p95(board: _Board) -> None:
-    limit = board.evidence.query.gate.p95_relative_error
-    assert limit is not None
-    for rows, errors, missing in _cells(board):
-        left = board.left(rows, errors)
-        count = len(rows) + missing
-        allowed = count - 1 - int(np.ceil(0.95 * (count - 1)))  # how many may lie above the upper 95th percentile
-        over = int((left > limit).sum()) + (missing if limit < MISSING else 0)
-        if over > allowed:
-            board.choose(rows[_largest(left)[: over - allowed]])
+    _mend_statistic(board, 1, board.evidence.query.gate.p95_relative_error)
 
 
 def _mend_mean(board: _Board) -> None:
-    limit = board.evidence.query.gate.mean_relative_error
+    _mend_statistic(board, 0, board.evidence.query.gate.mean_relative_error)
+
+
+def _mend_statistic(board: _Board, which: int, limit: float | None) -> None:
+    """The fewest of a window's worst keys without which its mean (0) or 95th percentile (1) is within the limit."""
     assert limit is not None
     for rows, errors, missing in _cells(board):
         left = board.left(rows, errors)
-        order = _largest(left)
-        allowed = limit * (len(rows) + missing) * (1 - 1e-12) - MISSING * missing
-        # rest[i] is what remains of the errors when the i largest are gone.
-        rest = np.concatenate([np.cumsum(left[order][::-1])[::-1], [0.0]])
-        board.choose(rows[order[: int(np.argmax(rest <= max(allowed, 0.0)))]])
+        order = np.argsort(-left, kind="stable")  # equal errors in their order, so that any run chooses alike
+
+        def suffices(gone: int, left: Array = left, order: Array = order, missing: int = missing) -> bool:
+            rest = left.copy()
+            rest[order[:gone]] = 0.0
+            return error_statistics(rest, missing, board.evidence.kind)[which] <= limit
+
+        board.choose(rows[order[: bisect_left(range(len(rows)), True, key=suffices)]])
 
 
 def _mend_coverage(board: _Board) -> None:
@@ -170,7 +169,7 @@ def _suffices(board: _Board, failed: set[str]) -> bool:
     names = ("mean_relative_error", "p95_relative_error", "worst_relative_error")
     judged = [limit if name in failed else None for name, limit in zip(names, limits, strict=True)]
     for rows, errors, missing in _cells(board):
-        found = error_statistics(board.left(rows, errors), missing)
+        found = error_statistics(board.left(rows, errors), missing, board.evidence.kind)
         if any(limit is not None and value > limit for value, limit in zip(found, judged, strict=True)):
             return False
     return True
@@ -184,8 +183,3 @@ def _cells(board: _Board) -> list[tuple[Array, Array, int]]:
         for rows, missing in zip(board.windows, board.missing, strict=True)
         if len(rows)
     ]
-
-
-def _largest(values: Array) -> Array:
-    """Places from the largest value to the least; equal values in their order, so that any run chooses alike."""
-    return np.argsort(-values, kind="stable")

@@ -11,6 +11,7 @@ os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # before the import belo
 
 import great_expectations as gx
 from great_expectations.core import ExpectationSuiteValidationResult, RunIdentifier
+from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
 from great_expectations.expectations.metadata_types import FailureSeverity
 
 from expectations.docs import write_page
@@ -49,7 +50,9 @@ def judge(settings: Settings, query: QuerySpec, slot: int, run_id: str, attempt:
 def _validate(
     query: str, slot: int, run_id: str, frame: pd.DataFrame, expectations: list[Any]
 ) -> ExpectationSuiteValidationResult:
-    context = gx.get_context(mode="ephemeral")
+    stores = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
+    config = DataContextConfig(store_backend_defaults=stores, analytics_enabled=False)
+    context = gx.get_context(mode="ephemeral", project_config=config)
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}
     asset = context.data_sources.add_pandas("runs").add_dataframe_asset(query)
     batch = asset.add_batch_definition_whole_dataframe(slot_name(slot))

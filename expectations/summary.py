@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from expectations.evidence import Array, Evidence, doubled, micros, numbers, positions
+from shedding.accuracy import estimated_accuracy
 from shedding.spec.durations import format_instant
 from shedding.spec.query import GateSpec, MeasureSpec
 
@@ -19,6 +20,9 @@ MISSING = 1.0
 
 SIGNIFICANCE = 0.01
 """Coverage fails where a true coverage at the limit would come out this low less than once in a hundred slots."""
+
+EXPECTED = float(np.sqrt(2 / np.pi))
+"""E|error| of a normal law with deviation 1."""
 
 NULLABLE = frozenset({"avg", "min", "max", "quantile", "ratio"})
 """Aggregates that have no value where a key's rows are all null."""
@@ -48,7 +52,7 @@ def summarise(evidence: Evidence) -> pd.DataFrame:
             here = place == index
             if not here.any() and not missing[index]:
                 continue
-            mean, p95, worst = error_statistics(errors[here & ~np.isnan(errors)], int(missing[index]))
+            mean, p95, worst = error_statistics(errors[here & ~np.isnan(errors)], int(missing[index]), evidence.kind)
             rows.append({
                 "window_start": format_instant(int(start)), "measure": measure.name, "keys": int(keys[index]),
                 "mean_relative_error": mean, "p95_relative_error": p95, "worst_relative_error": worst,
@@ -59,13 +63,22 @@ def summarise(evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(rows[0]) if rows else ["window_start", "measure"])
 
 
-def error_statistics(errors: Array, missing: int) -> tuple[float, float, float]:
-    """Mean, 95th percentile and maximum of the keys' relative errors, missing keys counted as 1; NaN for none."""
+def error_statistics(errors: Array, missing: int, kind: str) -> tuple[float, float, float]:
+    """Mean, 95th percentile and maximum of the keys' relative errors, missing keys counted as 1; NaN for none.
+
+    Estimated errors are expected ones, E|error| of a normal law: their 95th percentile is over keys and chance.
+    """
     every = np.concatenate([errors, np.full(missing, MISSING)])
     if not every.size:
         return np.nan, np.nan, np.nan
-    with np.errstate(invalid="ignore"):  # an unbounded interval is an infinite error, and fails as one
-        return float(every.mean()), float(np.quantile(every, 0.95, method="higher")), float(every.max())
+    with np.errstate(invalid="ignore"):  # an unbounded interval is an infinite error and fails as one, never NaN
+        if kind == "measured":
+            p95 = float(np.quantile(every, 0.95))
+        else:
+            value = np.append(np.ones(len(errors)), np.full(missing, np.nan))
+            deviation = every / EXPECTED
+            p95 = estimated_accuracy(value, deviation, value - deviation, value + deviation).p95
+        return float(every.mean()), np.inf if np.isnan(p95) else float(p95), float(every.max())
 
 
 def broken_values(evidence: Evidence, measure: MeasureSpec) -> Array:
@@ -99,7 +112,7 @@ def uncovered(evidence: Evidence, measure: MeasureSpec) -> tuple[Array, Array]:
         return estimates, np.zeros(rows.num_rows, dtype=bool)
     place = positions(rows, evidence.exact, evidence.query.group_by)
     truth = np.append(numbers(evidence.exact, measure.name), np.nan)[place]
-    slack = 1e-12 * np.abs(truth)  # a bound that equals the truth but for rounding covers it
+    slack = 1e-9 * np.abs(truth)  # a bound that equals the truth but for rounding covers it
     return estimates, estimates & ~((low <= truth + slack) & (truth <= high + slack))
 
 

@@ -225,7 +225,7 @@ def _after(row: dict[str, Any], evidence: Evidence, mended: _Mended) -> dict[str
     for measure in evidence.query.measures:
         errors = numbers(here, f"{measure.name}_error")
         names = [f"{measure.name}_{name}" for name in ("mean_error", "p95_error", "worst_error")]
-        values = error_statistics(errors[~np.isnan(errors)], missing)
+        values = error_statistics(errors[~np.isnan(errors)], missing, evidence.kind)
         found |= {name: None if np.isnan(value) else value for name, value in zip(names, values, strict=True)}
     return {name: value for name, value in found.items() if name in row}
 

@@ -242,5 +242,17 @@ def test_the_floor_of_coverage_nears_the_limit_as_intervals_grow() -> None:
 def test_missing_keys_weigh_as_whole_errors() -> None:
     from expectations.summary import error_statistics
 
-    mean, p95, worst = error_statistics(np.array([0.0, 0.0, 0.0]), 1)
-    assert (mean, p95, worst) == (0.25, 1.0, 1.0)
+    mean, p95, worst = error_statistics(np.array([0.0, 0.0, 0.0]), 1, "measured")
+    assert (mean, worst) == (0.25, 1.0)
+    assert p95 == pytest.approx(0.85)
+
+
+def test_the_95th_percentile_of_estimated_errors_counts_chance_too() -> None:
+    from expectations.summary import EXPECTED, error_statistics
+
+    deviations = np.array([0.02, 0.05, 0.1, 0.1])
+    mean, p95, worst = error_statistics(deviations * EXPECTED, 0, "estimated")
+    drawn = np.abs(np.random.default_rng(1).normal(0, deviations, (200_000, 4)))
+    assert mean == pytest.approx(drawn.mean(), rel=0.01)
+    assert p95 == pytest.approx(np.quantile(drawn, 0.95), rel=0.01)
+    assert worst == pytest.approx(0.1 * EXPECTED)
