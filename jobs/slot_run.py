@@ -36,11 +36,6 @@ class Outcome:
         return f"{what}{repaired} (version {self.version}){': ' + self.findings if self.findings else ''}"
 
 
-def raw_interval(query: QuerySpec, slot: int) -> tuple[int, int]:
-    """The event times that a slot's windows need: from the first needed slot to the slot's end."""
-    return query.timeline.slots_needed(slot)[0], slot + query.timeline.slot
-
-
 def raw_is_ready(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int) -> bool:
     """Whether every dataset of the query has arrived up to the slot's end."""
     start, end = slot, slot + query.timeline.slot
