@@ -143,10 +143,20 @@ def _exact_value(sample: WindowSample, measure: MeasureSpec, whole: Mapping[str,
 def _quantile(sample: WindowSample, stat: WindowStat, measure: MeasureSpec) -> Estimate:
     assert stat.values is not None
     assert measure.q is not None
+    rates = value_rates(sample, stat)
     drawn = (stat.moments.count / positive(sample.rate)).sum(axis=0)
     population = stat.population.sum(axis=0) if sample.known else drawn
     values = stat.values
-    return sampled_quantile(values.value, values.key, measure.q, population, rate=values.rate, confidence=CONFIDENCE)
+    rate = rates[values.stratum, values.key]
+    return sampled_quantile(values.value, values.key, measure.q, population, rate=rate, confidence=CONFIDENCE)
+
+
+def value_rates(sample: WindowSample, stat: WindowStat) -> Floats:
+    """(S, K): the share of a stratum's values that was sampled; the rate it was drawn at where nobody counted."""
+    if not sample.known:
+        return positive(sample.rate)
+    share = quotient(stat.moments.count, np.maximum(stat.population, stat.moments.count), 1.0)
+    return positive(share)
 
 
 def _ratio_rows(sample: WindowSample, stat: WindowStat) -> Floats:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shedding.audits import PRIOR_SLOTS, AuditPlan
 from shedding.drift import distance, overlap, top_difference
 from shedding.keys import align
-from shedding.sides import Side
+from shedding.sides import Side, needed_counts
 from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]
@@ -69,7 +69,7 @@ def _distance(before: Floats, after: Floats) -> float:
 
 def _slot_rows(query: QuerySpec, side: Side, start: int, end: int) -> Floats:
     """Rows per slot and key, (slots, K), of [start, end)."""
-    counts = side.counts(start, end)
+    counts = needed_counts(side, query.timeline, start, end)
     assert counts is not None
     keys, (place,) = align([counts], side.keyset.keys)
     slots = (end - start) // query.timeline.slot

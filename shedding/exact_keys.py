@@ -18,9 +18,9 @@ from shedding.pane_sums import leg_panes
 from shedding.panes import Floats
 from shedding.scores import measured
 from shedding.sides import Side
-from shedding.slot_answer import WHOLE
 from shedding.spec.durations import parse_instant
 from shedding.spec.query import QuerySpec
+from shedding.whole_values import WHOLE
 from shedding.windowed import PaneRun
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shedding.answers import CONFIDENCE, Answer, has_values, plain_estimate, positive
+from shedding.answers import CONFIDENCE, Answer, has_values, plain_estimate, positive, value_rates
 from shedding.estimates import Estimate, Strata, gamma_poisson_count, sampled_quantile
 from shedding.shrinkage import Calibration, History, sample_prior, shrink
 from shedding.spec.query import MeasureSpec
@@ -140,7 +140,8 @@ def _pooled_quantile(sample: WindowSample, stat: WindowStat, measure: MeasureSpe
         return np.nan
     alike = np.zeros(stat.values.value.size, dtype=np.int64)
     rows = np.array([float(np.nansum(sample.population)) or 1.0])
-    return float(sampled_quantile(stat.values.value, alike, measure.q, rows, rate=stat.values.rate).value[0])
+    rate = value_rates(sample, stat)[stat.values.stratum, stat.values.key]
+    return float(sampled_quantile(stat.values.value, alike, measure.q, rows, rate=rate).value[0])
 
 
 def _steadied(plain: Estimate, wanted: Flags, centre: float, deviation: float) -> Estimate:

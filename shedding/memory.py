@@ -21,7 +21,7 @@ from shedding.moments import Moments
 from shedding.pane_sums import leg_panes
 from shedding.panes import Panes, Stat
 from shedding.rates import Rates
-from shedding.sides import Side
+from shedding.sides import Side, needed_counts
 from shedding.spec.query import MeasureSpec, QuerySpec
 from shedding.tables import Table, slot_name
 
@@ -39,6 +39,22 @@ class Scans(Protocol):
 
     def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         """Exact values that do not merge over panes, per window and key."""
+
+
+class PaneSource(Protocol):
+    """Where panes come from: a memory, or an experiment that keeps its panes to itself."""
+
+    side: Side
+    measures: list[MeasureSpec]
+
+    def panes(self, slot: int, leg: str) -> Panes:
+        """The panes of one slot and leg."""
+
+    def legs(self, slot: int, legs: Sequence[str]) -> dict[str, Panes]:
+        """The panes of several legs of a slot."""
+
+    def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
+        """A hint that these will be wanted."""
 
 
 Allocate = Callable[[int, Sequence[str]], Mapping[str, Rates]]
@@ -138,7 +154,7 @@ class Memory:
             rates = self.allocate(slot, shed)
         drawn = [rates[leg] for leg in shed]
         scanned = self._scans.panes(self.side, self.measures, slot, end, drawn, EXACT in legs)
-        counts = self.side.counts(slot, end) if shed else None
+        counts = needed_counts(self.side, self.query.timeline, slot, end) if shed else None
         for leg in legs:
             panes = leg_panes(
                 scanned,

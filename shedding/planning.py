@@ -16,9 +16,11 @@ import pyarrow as pa
 from shedding.allocation import Allocation, Budget
 from shedding.concept import Concept
 from shedding.keys import Keys, align
+from shedding.memory import Memory
 from shedding.policies import get_policy
 from shedding.priors import Priors, expected_rows
 from shedding.rates import Rates
+from shedding.sides import needed_counts
 from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]
@@ -38,12 +40,12 @@ class SlotConcept:
 class Planner:
     """The allocator's view of one query: makes the rates that a memory asks for, once per slot and leg."""
 
-    def __init__(self, query: QuerySpec, priors: Priors) -> None:
-        self.query, self.priors, self.memory = query, priors, priors.memory
+    def __init__(self, query: QuerySpec, priors: Priors, memory: Memory) -> None:
+        self.query, self.priors = query, priors
         self._concepts: dict[int, SlotConcept] = {}
         self._made: dict[tuple[int, str], tuple[Rates, Allocation]] = {}
-        self.memory.allocate = self.rates
-        self.memory.prior_slots = priors.plan.priors
+        memory.allocate = self.rates
+        memory.prior_slots = priors.plan.priors
 
     def rates(self, slot: int, legs: Sequence[str]) -> Mapping[str, Rates]:
         """The rates of shed legs in a slot, all over the same keys."""
@@ -98,7 +100,7 @@ def learn(query: QuerySpec, priors: Priors, slot: int) -> SlotConcept:
     cost of one such row is that of the slot's rows it stands for: keeping all of a key costs its rows of the slot.
     """
     timeline = query.timeline
-    counts = priors.memory.side.counts(slot, slot + timeline.slot)
+    counts = needed_counts(priors.memory.side, timeline, slot, slot + timeline.slot)
     found = _expected(priors, slot) if counts is None else _counted(priors, slot, counts)
     per_window = found.slot_rows / found.windows * max(1.0, timeline.size / timeline.slot)
     return SlotConcept(

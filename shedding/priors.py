@@ -19,7 +19,7 @@ import numpy.typing as npt
 from shedding.audits import AuditPlan
 from shedding.estimates import Strata
 from shedding.keys import Keys
-from shedding.memory import EXACT, Memory
+from shedding.memory import EXACT, PaneSource
 from shedding.moments import Moments
 from shedding.shrinkage import AuditRecord, Calibration, History, calibrate, merge_records
 from shedding.spec.query import MeasureSpec, QuerySpec
@@ -52,8 +52,10 @@ def blocks(timeline: Timeline, slot: int) -> list[tuple[int, int]]:
 class Priors:
     """The audits before a slot as histories and calibrations, per measure and over keys of the caller's choice."""
 
-    def __init__(self, query: QuerySpec, plan: AuditPlan, memory: Memory) -> None:
+    def __init__(self, query: QuerySpec, plan: AuditPlan, memory: PaneSource) -> None:
         self.query, self.plan, self.memory = query, plan, memory
+        self._records: dict[tuple[int, str], dict[str, list[AuditRecord]]] = {}
+        self._records_keys: Keys | None = None
 
     @property
     def measures(self) -> list[MeasureSpec]:
@@ -88,18 +90,28 @@ class Priors:
 
     def calibration(self, slot: int, leg: str, keys: Keys) -> dict[str, Calibration]:
         """Each measure's calibration, merged over the slot's audits that had a history of their own."""
+        found = [self.records(audit, leg, keys) for audit in self.plan.priors(slot)]
+        return {m.name: merge_records([r for records in found for r in records[m.name]]) for m in self.measures}
+
+    def records(self, audit: int, leg: str, keys: Keys) -> dict[str, list[AuditRecord]]:
+        """What an audited slot teaches of a leg, per measure and block; made once for one list of keys."""
+        if self._records_keys is not keys:
+            self._records, self._records_keys = {}, keys
+        if (audit, leg) not in self._records:
+            self._records[audit, leg] = self._audit(audit, leg, keys)
+        return self._records[audit, leg]
+
+    def _audit(self, audit: int, leg: str, keys: Keys) -> dict[str, list[AuditRecord]]:
         records: dict[str, list[AuditRecord]] = {m.name: [] for m in self.measures}
-        for audit in self.plan.priors(slot):
-            history = self.history(audit, keys)
-            if not history:
-                continue
-            pairs = zip(self._blocks(audit, EXACT, keys), self._blocks(audit, leg, keys), strict=True)
-            for exact, sample in pairs:
-                for measure in self.measures:
-                    record = _record(history[measure.name], exact, sample, measure)
-                    if record is not None:
-                        records[measure.name].append(record)
-        return {name: merge_records(found) for name, found in records.items()}
+        history = self.history(audit, keys)
+        if not history:
+            return records
+        for exact, sample in zip(self._blocks(audit, EXACT, keys), self._blocks(audit, leg, keys), strict=True):
+            for measure in self.measures:
+                record = _record(history[measure.name], exact, sample, measure)
+                if record is not None:
+                    records[measure.name].append(record)
+        return records
 
     def _blocks(self, audit: int, leg: str, keys: Keys) -> list[WindowSample]:
         """The blocks of an audited slot, newest first."""

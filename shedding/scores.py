@@ -8,81 +8,95 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shedding.accuracy import estimated_accuracy, measured_accuracy, pooled_spread, relative_errors
 from shedding.answers import Answer
+from shedding.spec.query import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 
 _MEAN_OF_NORMAL = math.sqrt(2 / math.pi)
+_UNKNOWN = {"mean_error": None, "p95_error": None, "worst_error": None, "coverage": None, "half_width": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Relative errors over the keys of a window (a missing key is 1), coverage and relative half-width.
+    """Relative errors of a window's keys and their summary.
 
-    `errors` is over all keys of the sample, nan for keys that are not in the answer. `estimates` is the
-    number of intervals that `coverage` was measured on.
+    `errors` is over all keys of the sample, nan for keys that the answer does not show. `every` are the errors
+    that count, a missing key as 1. `coverage` is over the `estimates` intervals that have a width.
     """
 
     errors: Floats
     every: Floats
-    coverage: float
     estimates: int
+    covered: int
     half_width: float
+    p95: float
 
     def summary(self) -> dict[str, float | None]:
-        """The columns of a run's row."""
+        """The columns of a run's row; nothing where the window has no key."""
         if not self.every.size:
-            return {"mean_error": None, "p95_error": None, "worst_error": None, "coverage": None, "half_width": None}
+            return dict(_UNKNOWN)
         return {
             "mean_error": float(self.every.mean()),
-            "p95_error": float(np.quantile(self.every, 0.95, method="higher")),
+            "p95_error": self.p95,
             "worst_error": float(self.every.max()),
-            "coverage": None if math.isnan(self.coverage) else self.coverage,
+            "coverage": self.covered / self.estimates if self.estimates else None,
             "half_width": None if math.isnan(self.half_width) else self.half_width,
         }
 
 
-def measured(answer: Answer, exact: Answer, measure: str, floor: float = 0.0) -> Score:
-    """Errors against the exact answer, |error| / max(|exact|, floor).
+def floor_of(answer: Answer, measure: MeasureSpec) -> float:
+    """What errors are at least relative to: the spread of the rows where values may be near zero, else nothing."""
+    if not measure.near_zero or measure.name not in answer.sample.measures:
+        return 0.0
+    return pooled_spread(answer.sample.measures[measure.name].moments)
 
-    Both answers are over the same keys. A key that the exact answer has and the other lacks is an error
-    of 1, and so is one that it has and the exact answer lacks. Equal values, two nulls and two zeros
-    among them, are an error of 0.
+
+def measured(answer: Answer, exact: Answer, measure: MeasureSpec) -> Score:
+    """Errors against the exact answer over its keys; both answers are over the same keys.
+
+    A key of the exact answer that the other lacks is an error of 1; two nulls are an error of 0. A key that
+    only the shed answer has is not counted, but shows an error of 1.
     """
-    estimate, truth = answer.estimates[measure], exact.estimates[measure].value
-    gap = np.abs(estimate.value - truth)
-    scale = np.maximum(np.abs(truth), floor)
-    same = (gap == 0) | (np.isnan(estimate.value) & np.isnan(truth))
-    comparable = ~np.isnan(gap) & (scale > 0)
-    errors = np.where(comparable, gap / np.where(scale > 0, scale, 1.0), 1.0)
-    errors = np.where(same, 0.0, np.where(exact.shown, errors, 1.0))
-    judged = exact.shown | answer.shown
-    errors = np.where(answer.shown, errors, 1.0)
-    interval = answer.shown & exact.shown & (estimate.high > estimate.low) & ~np.isnan(truth)
-    slack = 1e-12 * np.abs(truth)  # an end that equals the truth but for rounding covers it
-    inside = (estimate.low <= truth + slack) & (truth <= estimate.high + slack)
-    count = int(interval.sum())
-    covered = float(inside[interval].mean()) if count else math.nan
+    floor = floor_of(exact, measure)
+    estimate, truth = answer.estimates[measure.name], exact.estimates[measure.name].value
+    value = np.where(answer.shown, estimate.value, np.nan)
+    errors = relative_errors(truth, value, floor)
+    errors = np.where(np.isnan(truth) & np.isnan(value), 0.0, np.where(np.isnan(truth), 1.0, errors))
+    judged = exact.shown & ~np.isnan(truth)
+    wide = judged & answer.shown & (estimate.high > estimate.low)
+    slack = 1e-9 * np.abs(truth)  # an end that equals the truth but for rounding covers it
+    inside = (estimate.low <= truth + slack) & (truth - slack <= estimate.high)
+    ends = (np.where(answer.shown, end, np.nan)[judged] for end in (estimate.low, estimate.high))
+    overall = measured_accuracy(truth[judged], value[judged], *ends, floor=floor)
     return Score(
-        np.where(answer.shown, errors, np.nan), errors[judged], covered, count, _half_width(answer, measure, floor)
+        errors=np.where(answer.shown, errors, np.nan),
+        every=errors[exact.shown],
+        estimates=int(wide.sum()),
+        covered=int(inside[wide].sum()),
+        half_width=overall.half_width,
+        p95=overall.p95,
     )
 
 
-def expected(answer: Answer, measure: str, floor: float = 0.0) -> Score:
+def expected(answer: Answer, measure: MeasureSpec) -> Score:
     """Errors as the intervals expect them: the mean of |error| under a normal law of the stated deviation."""
-    estimate = answer.estimates[measure]
+    floor = floor_of(answer, measure)
+    estimate = answer.estimates[measure.name]
     scale = np.maximum(np.abs(estimate.value), floor)
     usable = ~np.isnan(estimate.value) & (scale > 0)
-    errors = np.where(usable, _MEAN_OF_NORMAL * estimate.deviation / np.where(usable, scale, 1.0), np.inf)
+    errors = np.where(usable, _MEAN_OF_NORMAL * estimate.deviation / np.where(usable, scale, 1.0), 1.0)
     errors = np.where((estimate.deviation == 0) | np.isnan(estimate.value), 0.0, errors)
-    missing = int((answer.present & ~answer.shown).sum())
-    every = np.concatenate([errors[answer.shown], np.ones(missing)])
-    return Score(np.where(answer.shown, errors, np.nan), every, math.nan, 0, _half_width(answer, measure, floor))
-
-
-def _half_width(answer: Answer, measure: str, floor: float) -> float:
-    """Mean half-width of the intervals relative to the value; nan where the answer shows no value."""
-    estimate = answer.estimates[measure]
-    scale = np.maximum(np.abs(estimate.value), floor)
-    usable = answer.shown & ~np.isnan(estimate.value) & (scale > 0)
-    return float(((estimate.high - estimate.low)[usable] / 2 / scale[usable]).mean()) if usable.any() else math.nan
+    judged = answer.present & ~(answer.shown & np.isnan(estimate.value))
+    value = np.where(answer.shown, estimate.value, np.nan)[judged]
+    parts = (estimate.deviation[judged], estimate.low[judged], estimate.high[judged])
+    overall = estimated_accuracy(value, *parts, floor=floor)
+    return Score(
+        errors=np.where(answer.shown, errors, np.nan),
+        every=np.where(answer.shown, errors, 1.0)[answer.present],
+        estimates=0,
+        covered=0,
+        half_width=overall.half_width,
+        p95=overall.p95,
+    )

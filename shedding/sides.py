@@ -5,16 +5,20 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from shedding.arrivals import HOUR, Arrivals
 from shedding.concepts import read_counts
 from shedding.config import Settings
 from shedding.errors import NotReadyError
+from shedding.spec.catalog import Catalog
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import as_datetime
-from shedding.spec.keyset import KeySet
+from shedding.spec.keyset import KeySet, keyset_of
+from shedding.spec.query import QuerySpec
 from shedding.tables import Table
+from shedding.windows import Timeline
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,27 @@ class Side:
             name = self.dataset.name
             raise NotReadyError(f"dataset {name} has no rows yet; run `sluice ingest {name}` first")
         return pa.table({name: pa.array([], schema.field(name).type) for name in self.keyset.keys})
+
+
+def needed_counts(side: Side, timeline: Timeline, start: int, end: int) -> pa.Table | None:
+    """The side's counts without the panes that lie in the gaps between windows; None where nobody counted."""
+    counts = side.counts(start, end)
+    if counts is None or timeline.size >= timeline.slide:
+        return counts
+    inside = counts.column("pane_start").to_numpy().astype(np.int64) % timeline.slide < timeline.size
+    return counts.filter(pa.array(inside))
+
+
+def left_side(settings: Settings, catalog: Catalog, query: QuerySpec) -> Side:
+    """The query's own dataset, as it is now."""
+    return Side(settings, catalog.dataset(query.dataset), keyset_of(query), Arrivals.load(settings, query.dataset))
+
+
+def right_side(settings: Settings, catalog: Catalog, query: QuerySpec) -> Side:
+    """The dataset that the query joins, as it is now."""
+    assert query.join is not None, "only a join has a right side"
+    name = query.join.dataset
+    return Side(settings, catalog.dataset(name), keyset_of(query, "right"), Arrivals.load(settings, name))
 
 
 def _utc(moment: dt.datetime | None) -> dt.datetime | None:

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from shedding.answers import Answer, exact_answer, plain_answer
-from shedding.arrivals import Arrivals
 from shedding.audit_drift import audit_plan, slot_drift
 from shedding.config import Settings
 from shedding.keys import Keys, align
@@ -21,15 +19,13 @@ from shedding.memory import EXACT, Memory, Scans
 from shedding.planning import Planner
 from shedding.priors import Priors, expected_rows
 from shedding.scores import Score, expected, measured
-from shedding.sides import Side
+from shedding.sides import Side, left_side
 from shedding.spec import Catalog, QuerySpec
-from shedding.spec.keyset import keyset_of
 from shedding.tables import Table, slot_name
+from shedding.whole_values import whole_values
 from shedding.windowed import PaneRun, WindowSample
 
 Floats = npt.NDArray[np.float64]
-WHOLE = frozenset({"quantile", "count_distinct"})
-"""Aggregates whose exact values do not merge over panes."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +68,21 @@ class SlotAnswer:
 
 def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> SlotAnswer:
     """Answer the windows that end in the slot; panes that are missing are computed and remembered."""
-    return _SlotWork(settings, catalog, query, slot, scans).answer()
+    return answer_side(settings, query, slot, left_side(settings, catalog, query), scans)
+
+
+def answer_side(settings: Settings, query: QuerySpec, slot: int, side: Side, scans: Scans) -> SlotAnswer:
+    """The same, for a query of one dataset whose state is pinned in `side`."""
+    return _SlotWork(settings, query, slot, side, scans).answer()
 
 
 class _SlotWork:
-    def __init__(self, settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> None:
-        self.query, self.slot, self.scans = query, slot, scans
-        dataset = catalog.dataset(query.dataset)
-        arrivals = Arrivals.load(settings, dataset.name)
-        self.side = Side(settings, dataset, keyset_of(query), arrivals)
+    def __init__(self, settings: Settings, query: QuerySpec, slot: int, side: Side, scans: Scans) -> None:
+        self.query, self.slot, self.side, self.scans = query, slot, side, scans
         self.plan = audit_plan(query, self.side, slot)
         self.memory = Memory(settings, query, self.side, query.measures, scans)
         self.priors = Priors(query, self.plan, self.memory)
-        self.planner = Planner(query, self.priors)
+        self.planner = Planner(query, self.priors, self.memory)
         self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
         self.legs = query.legs if self.audited else [query.shed.policy]
         self.published = EXACT if self.audited and query.publish == "best" else query.shed.policy
@@ -100,7 +98,7 @@ class _SlotWork:
         past = self.priors.keys(self.slot, depth=2) if learns else []
         keys = self._all_keys([p.keys for by_leg in panes.values() for p in by_leg.values()] + past)
         runs = {leg: PaneRun([panes[s][leg] for s in slots], keys.names, [keys]) for leg in self.legs}
-        whole = self._whole(keys) if EXACT in self.legs else {}
+        whole = whole_values(self.query, self.side, self.scans, self.slot, keys) if EXACT in self.legs else {}
         learnt = self._learnt(keys) if learns else None
         windows: list[LegWindow] = []
         for start, end in self.query.timeline.windows(self.slot):
@@ -139,33 +137,10 @@ class _SlotWork:
         names = self.side.keyset.keys
         return align([k.table() for k in keys], names)[0] if names else Keys((), (), 1)
 
-    def _whole(self, keys: Keys) -> dict[int, dict[str, Floats]]:
-        """Values over whole windows, laid out over the keys: window start -> measure -> values."""
-        measures = [m for m in self.query.measures if m.agg in WHOLE]
-        windows = self.query.timeline.windows(self.slot)
-        found: dict[int, dict[str, Floats]] = {}
-        if not measures or not windows:
-            return found
-        table = self.scans.windows(self.side, measures, windows)
-        place = np.zeros(table.num_rows, dtype=np.int64)
-        if keys.names:
-            _, (place, own) = align([table.select(list(keys.names)), keys.table()], keys.names)
-            assert np.array_equal(own, np.arange(len(keys)))
-        starts = table.column("window_start").to_numpy()
-        for start, _ in windows:
-            here = starts == start
-            found[start] = {m.name: np.full(len(keys), np.nan) for m in measures}
-            for measure in measures:
-                values = table.column(measure.name).cast(pa.float64()).to_numpy()[here]
-                found[start][measure.name][place[here]] = values
-        return found
-
     def _scored(self, leg: str, answer: Answer, exact: Answer | None) -> LegWindow:
-        names = [m.name for m in self.query.measures]
-        if exact is not None:
-            scores: dict[str, Score] = {name: measured(answer, exact, name) for name in names}
-        else:
-            scores = {name: expected(answer, name) for name in names}
+        scores: dict[str, Score] = {
+            m.name: expected(answer, m) if exact is None else measured(answer, exact, m) for m in self.query.measures
+        }
         kind = EXACT if leg == EXACT else "measured" if exact is not None else "estimated"
         return LegWindow(leg, answer, scores, kind, self._leg_columns(leg))
 

@@ -22,11 +22,11 @@ Index = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Sampled values of a quantile: each with its key's number and the rate at which it was kept."""
+    """Sampled values of a quantile: each with its key's number and its stratum's."""
 
     value: Floats
     key: Index
-    rate: Floats
+    stratum: Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +134,12 @@ class _Cut:
         weight = stat.moments.count[self.inside]
         return self.summed(stat.cross) + np.bincount(self.key, weight * away * over_away, minlength=self.size)
 
-    def values(self, stat: Stat) -> Values:
+    def values(self, stat: Stat, stratum: int) -> Values:
         lengths = stat.values.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
         kept = np.repeat(self.inside, lengths)
         value = stat.values.flatten().to_numpy(zero_copy_only=False)[kept].astype(np.float64)
-        inside = lengths[self.inside]
-        return Values(value, np.repeat(self.key, inside), np.repeat(self.panes.rate[self.inside], inside))
+        key = np.repeat(self.key, lengths[self.inside])
+        return Values(value, key, np.full(len(key), stratum, dtype=np.int64))
 
 
 def _window_stat(cuts: Sequence[_Cut], name: str) -> WindowStat:
@@ -155,8 +155,8 @@ def _window_stat(cuts: Sequence[_Cut], name: str) -> WindowStat:
     if stats[0].extreme is not None:
         extreme = _extremes(cuts, stats)
     if all(stat.values is not None for stat in stats):
-        parts = [cut.values(stat) for cut, stat in zip(cuts, stats, strict=True)]
-        values = Values(*(np.concatenate([getattr(p, part) for p in parts]) for part in ("value", "key", "rate")))
+        parts = [cut.values(stat, s) for s, (cut, stat) in enumerate(zip(cuts, stats, strict=True))]
+        values = Values(*(np.concatenate([getattr(p, part) for p in parts]) for part in ("value", "key", "stratum")))
     return WindowStat(population, _stacked(moments), over, cross, extreme, values)
 
 

@@ -1,0 +1,132 @@
+"""`sluice compare`: policies and budgets beside the exact answer, on real rows; publishes nothing."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shedding.cli.arguments import add_interval, interval
+from shedding.cli.progress import Progress
+from shedding.cli.rendering import render
+from shedding.config import Settings
+from shedding.errors import SluiceError
+from shedding.spec import QuerySpec, load_catalog
+
+ESTIMATES = ("plain", "shrunk")
+SHOWN = [
+    "policy", "budget", "estimates", "measure", "processed_fraction", "total_fraction", "mean_error", "p95_error",
+    "missing_keys", "imputed_keys", "coverage", "half_width", "windows", "seconds", "bytes",
+]  # fmt: skip
+
+
+def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("compare", help="policies and budgets against the exact answer; publishes nothing")
+    parser.add_argument("query", metavar="QUERY")
+    add_interval(parser, required=True)
+    parser.add_argument("--policies", type=_words, help="comma-separated; default: the query's own and its compared")
+    parser.add_argument("--budgets", type=_fractions, default=[0.02, 0.05, 0.10], help="fractions, e.g. 0.02,0.05")
+    parser.add_argument("--estimates", type=_words, default=["shrunk"], help="plain, shrunk, or plain,shrunk")
+    parser.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE.png", help="error against processed fraction, a line a policy"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Print one line per policy, budget, kind of estimate and measure."""
+    query = load_catalog(settings.specs).query(arguments.query)
+    policies = arguments.policies or [p for p in query.legs if p != "exact"]
+    _check(query, policies, arguments.estimates)
+    span = interval(arguments)
+    assert span is not None  # both options are required
+    lines = _compare(arguments, settings, policies, span)
+    columns = SHOWN if arguments.format != "table" else [c for c in SHOWN if c not in ("imputed_keys", "bytes")]
+    print(render(lines, columns, arguments.format))
+    if arguments.plot is not None:
+        plot(lines, query, arguments.plot)
+    return 0
+
+
+def _compare(
+    arguments: argparse.Namespace, settings: Settings, policies: Sequence[str], span: tuple[int, int]
+) -> list[dict[str, Any]]:
+    from shedding.audit_drift import audit_plan
+    from shedding.comparison import Leg, compare
+    from shedding.sides import left_side
+    from shedding.spark.session import spark_session
+    from shedding.spark.slot_scan import SlotScan
+
+    catalog = load_catalog(settings.specs)
+    query = catalog.query(arguments.query)
+    side = left_side(settings, catalog, query)
+    slots = [s for s in query.timeline.slots_between(*span) if side.arrivals.rows(s, s + query.timeline.slot)]
+    if not slots:
+        raise SluiceError(f"dataset {query.dataset} has no rows in that interval; `sluice status` says what there is")
+    plan = audit_plan(query, side, slots[-1])
+    legs = [Leg(policy, fraction) for policy in policies for fraction in arguments.budgets]
+    with (
+        Progress(f"compare {query.name}") as progress,
+        spark_session(settings, f"sluice compare {query.name}") as spark,
+    ):
+        scans = SlotScan(spark, settings, query)
+        return compare(query, side, plan, scans, slots, legs, arguments.estimates, progress.step)
+
+
+def plot(lines: Sequence[Mapping[str, Any]], query: QuerySpec, file: Path) -> None:
+    """Mean relative error against the fraction of rows processed, one line a policy and kind of estimate."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    measure = next((m.name for m in query.measures if m.agg != "count"), query.measures[0].name)
+    chosen = [line for line in lines if line["measure"] == measure and line["mean_error"] is not None]
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for policy, kind in dict.fromkeys((line["policy"], line["estimates"]) for line in chosen):
+        points = sorted(
+            (line["processed_fraction"], line["mean_error"])
+            for line in chosen
+            if (line["policy"], line["estimates"]) == (policy, kind)
+        )
+        axes.plot(*zip(*points, strict=True), marker="o", linestyle="-" if kind == "shrunk" else "--",
+                  label=f"{policy}, {kind}")  # fmt: skip
+    axes.set(xlabel="fraction of rows processed", ylabel=f"mean relative error of {measure}", title=query.name)
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(file, dpi=150)
+    plt.close(figure)
+
+
+def _check(query: QuerySpec, policies: Sequence[str], estimates: Sequence[str]) -> None:
+    from shedding.comparison import ORACLE
+    from shedding.policies import POLICIES
+
+    known = [*(p for p in POLICIES if p != "exact"), ORACLE]
+    for kind, given, allowed in (("policy", policies, known), ("estimate", estimates, list(ESTIMATES))):
+        unknown = [name for name in given if name not in allowed]
+        if unknown or not given:
+            raise SluiceError(f"no {kind} {', '.join(unknown) or 'given'}; choose from: {', '.join(allowed)}")
+    if query.join is not None:
+        raise SluiceError(f"{query.name} is a join; compare works on queries of one dataset")
+    exact_only = [m.name for m in query.measures if m.agg in ("min", "max", "count_distinct")]
+    if exact_only:
+        raise SluiceError(f"{query.name}: measure {exact_only[0]} is exact only, so there is nothing to compare")
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _fractions(text: str) -> list[float]:
+    try:
+        found = [float(word) for word in _words(text)]
+    except ValueError:
+        found = []
+    if not found or not all(0 < value <= 1 for value in found):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of fractions in (0, 1]; write e.g. 0.02,0.05,0.10")
+    return found

@@ -1,0 +1,159 @@
+"""A dataset held in NumPy instead of Spark: the same answers to the same questions, for tests without a JVM."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from shedding.rates import Rates
+from shedding.spark.fixed_point import FixedPoint
+from shedding.spec.keyset import KeySet, keyset_of
+from shedding.spec.query import MeasureSpec, QuerySpec
+
+MINUTE = 60_000_000
+HOUR = 60 * MINUTE
+
+
+def make_rows(hours: int = 12, per_hour: int = 400, keys: int = 40, seed: int = 1) -> pd.DataFrame:
+    """Rows of a heavy-tailed key with a mean of its own, values in cents; columns time, u, key, value, other."""
+    rng = np.random.default_rng(seed)
+    size = hours * per_hour
+    key = np.minimum(rng.zipf(1.3, size), keys) - 1
+    level = np.round(10 * (1 + rng.gamma(2.0, 1.0, keys)), 2)
+    return pd.DataFrame({
+        "time": np.sort(rng.integers(0, hours * HOUR, size)),
+        "u": rng.random(size),
+        "key": [f"k{k:03d}" for k in key],
+        "value": np.round(level[key] * rng.lognormal(0, 0.4, size), 2),
+        "other": np.round(1 + rng.random(size), 2),
+    })  # fmt: skip
+
+
+@dataclass
+class RowsSide:
+    """Stands in for `Side`: counts and fingerprints straight from the rows."""
+
+    data: pd.DataFrame
+    keyset: KeySet
+    known_counts: bool = True
+    arrivals: SimpleNamespace = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.arrivals = SimpleNamespace(
+            rows=lambda a, b: len(self.between(a, b)),
+            first_event=int(self.data.time.min()) if len(self.data) else None,
+        )
+
+    def between(self, start: int, end: int) -> pd.DataFrame:
+        return self.data[(self.data.time >= start) & (self.data.time < end)]
+
+    def known(self, start: int, end: int) -> bool:
+        return self.known_counts
+
+    def counts(self, start: int, end: int) -> pa.Table | None:
+        if not self.known_counts:
+            return None
+        rows = self.between(start, end)
+        frame = rows.assign(pane_start=rows.time // self.keyset.pane * self.keyset.pane, rows=1)
+        columns = {"rows": ("rows", "sum")} | {f"rows_{c}": (c, "count") for c in self.keyset.counted}
+        groups = ["pane_start", *self.keyset.keys]
+        found = frame.groupby(groups, as_index=False, dropna=False).agg(**columns)
+        return pa.Table.from_pandas(found, preserve_index=False)
+
+    def fingerprint(self, start: int, end: int) -> str:
+        content = self.between(start, end).to_csv().encode()
+        return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+    def rows(self, start: int, end: int) -> float:
+        return float(len(self.between(start, end)))
+
+    def bytes(self, start: int, end: int) -> int:
+        return 8 * len(self.between(start, end))
+
+    def no_keys(self) -> pa.Table:
+        return pa.table({name: pa.array([], pa.string()) for name in self.keyset.keys})
+
+
+def side_of(rows: pd.DataFrame, query: QuerySpec, *, known: bool = True) -> RowsSide:
+    """The rows as the side of a query."""
+    return RowsSide(rows, keyset_of(query), known)
+
+
+class RowsScans:
+    """Stands in for `SlotScan`; counts the scans that were asked for."""
+
+    def __init__(self, query: QuerySpec) -> None:
+        self.query, self.calls = query, 0
+
+    def panes(
+        self,
+        side: RowsSide,
+        measures: Sequence[MeasureSpec],
+        start: int,
+        end: int,
+        legs: Sequence[Rates],
+        exact: bool,
+    ) -> pa.Table:
+        self.calls += 1
+        rows = side.between(start, end)
+        timeline = self.query.timeline
+        if timeline.size < timeline.slide:
+            rows = rows[rows.time % timeline.slide < timeline.size]
+        mask = np.zeros(len(rows), dtype=np.int64)
+        for bit, leg in enumerate(legs):
+            mask |= np.where(rows.u.to_numpy() < _rate_of(leg, rows, side.keyset.keys), 1 << bit, 0)
+        pane = timeline.pane
+        frame = rows.assign(pane_start=rows.time // pane * pane, mask=mask, rows=1)
+        if not exact:
+            frame = frame[frame["mask"] != 0]
+        columns = {"rows": ("rows", "sum")}
+        lists = {}
+        for measure in measures:
+            if measure.column is None:
+                continue
+            frame, more = _with_digits(frame, measure)
+            columns |= more
+            if measure.agg == "quantile":
+                lists[f"{measure.name}_values"] = measure.column
+        groups = ["pane_start", *side.keyset.keys, "mask"]
+        grouped = frame.groupby(groups, as_index=False, dropna=False)
+        found = grouped.agg(**columns)
+        for name, column in lists.items():
+            found[name] = grouped[column].agg(lambda values: sorted(values.dropna()))[column]
+        return pa.Table.from_pandas(found, preserve_index=False)
+
+    def windows(self, side: RowsSide, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
+        parts = []
+        for start, end in windows:
+            rows = side.between(start, end)
+            grouped = rows.groupby(list(side.keyset.keys), as_index=False, dropna=False)
+            for measure in measures:
+                found = grouped[measure.column].quantile(measure.q).rename(columns={measure.column: measure.name})
+                parts.append(found.assign(window_start=start))
+        return pa.Table.from_pandas(pd.concat(parts), preserve_index=False)
+
+
+def _rate_of(leg: Rates, rows: pd.DataFrame, keys: Sequence[str]) -> np.ndarray:
+    if leg.constant is not None or not keys:
+        return np.full(len(rows), leg.unseen if leg.constant is not None else leg.values[0])
+    table = dict(zip(leg.keys.columns[0].to_pylist(), leg.values, strict=True))
+    return rows[keys[0]].map(lambda key: table.get(key, leg.unseen)).to_numpy()
+
+
+def _with_digits(frame: pd.DataFrame, measure: MeasureSpec) -> tuple[pd.DataFrame, dict]:
+    name = measure.name
+    value = frame[measure.column].to_numpy(dtype=np.float64)
+    there = ~np.isnan(value)
+    added, columns = {f"{name}_x": value}, {f"{name}_n": (f"{name}_x", "count")}
+    products = [("s", FixedPoint(measure.magnitude), value), ("q", FixedPoint(2 * measure.magnitude), value * value)]
+    for part, unit, numbers in products:
+        for i, digits in enumerate(unit.split(np.where(there, numbers, 0.0))):
+            added[f"{name}_{part}{i}"] = digits
+            columns[f"{name}_{part}{i}"] = (f"{name}_{part}{i}", "sum")
+    return frame.assign(**added), columns
