@@ -18,7 +18,7 @@ from shedding.estimates import (
     sampled_quantile,
     stratified_mean,
 )
-from shedding.spec.query import MeasureSpec
+from shedding.spec.query import MeasureSpec, TopSpec
 from shedding.windowed import WindowSample, WindowStat
 
 Floats = npt.NDArray[np.float64]
@@ -55,6 +55,20 @@ class Answer:
     def only(self, keys: Flags) -> Answer:
         """The same answer, showing only some of the keys and knowing of no others."""
         return replace(self, present=self.present & keys, shown=self.shown & keys)
+
+
+def top_keys(answer: Answer, top: TopSpec) -> Flags:
+    """The n shown keys of largest value, ties in the order of the keys.
+
+    Only the published leg of a query with `top` is cut down to them; the other legs keep all keys, so that
+    errors and coverage of the published rows can be told.
+    """
+    value = answer.estimates[top.by].value
+    candidates = np.flatnonzero(answer.shown & ~np.isnan(value))
+    order = candidates[np.lexsort((candidates, -value[candidates]))]
+    chosen = np.zeros_like(answer.shown)
+    chosen[order[: top.n]] = True
+    return chosen
 
 
 def exact_answer(sample: WindowSample, measures: Sequence[MeasureSpec], whole: Mapping[str, Floats]) -> Answer:

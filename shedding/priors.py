@@ -33,10 +33,10 @@ LEARNT = frozenset({"avg", "sum", "quantile", "ratio"})
 """Aggregates whose spread the allocation can learn."""
 
 
-def blocks(timeline: Timeline, slot: int) -> list[tuple[int, int]]:
+def slot_blocks(timeline: Timeline, slot: int) -> list[tuple[int, int]]:
     """The window-sized pieces of a slot that do not overlap, oldest first; the slot itself where windows are longer.
 
-    >>> blocks(Timeline(size=2, slide=1, slot=4), 8)
+    >>> slot_blocks(Timeline(size=2, slide=1, slot=4), 8)
     [(8, 10), (10, 12)]
     """
     if timeline.size >= timeline.slot:
@@ -82,7 +82,7 @@ class Priors:
     def history(self, slot: int, keys: Keys) -> dict[str, History]:
         """Each measure's history at the slot over `keys`, which hold all the priors' keys; empty if there is none."""
         audits = self.plan.priors(slot)
-        samples = [(age, sample) for age, audit in enumerate(audits) for sample in self._blocks(audit, EXACT, keys)]
+        samples = [(age, sample) for age, audit in enumerate(audits) for sample in self.blocks(audit, EXACT, keys)]
         if not any(sample.sampled.any() for _, sample in samples):
             return {}
         ages = np.array([age for age, _ in samples], dtype=np.float64)
@@ -106,17 +106,17 @@ class Priors:
         history = self.history(audit, keys)
         if not history:
             return records
-        for exact, sample in zip(self._blocks(audit, EXACT, keys), self._blocks(audit, leg, keys), strict=True):
+        for exact, sample in zip(self.blocks(audit, EXACT, keys), self.blocks(audit, leg, keys), strict=True):
             for measure in self.measures:
                 record = _record(history[measure.name], exact, sample, measure)
                 if record is not None:
                     records[measure.name].append(record)
         return records
 
-    def _blocks(self, audit: int, leg: str, keys: Keys) -> list[WindowSample]:
+    def blocks(self, audit: int, leg: str, keys: Keys) -> list[WindowSample]:
         """The blocks of an audited slot, newest first."""
         run = PaneRun([self.memory.panes(audit, leg)], keys.names, [keys])
-        return [run.window(*block) for block in reversed(blocks(self.query.timeline, audit))]
+        return [run.window(*block) for block in reversed(slot_blocks(self.query.timeline, audit))]
 
 
 def _history(measure: MeasureSpec, samples: Sequence[WindowSample], ages: Floats) -> History:

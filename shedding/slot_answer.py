@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shedding.answers import Answer, exact_answer, plain_answer
+from shedding.answers import Answer, exact_answer, plain_answer, top_keys
 from shedding.audit_drift import audit_plan, slot_drift
 from shedding.config import Settings
 from shedding.keys import Keys, align
+from shedding.last_audit import last_audit_columns
 from shedding.learnt import Learnt, learnt_answer
 from shedding.ledger import LegWindow, results_rows, run_rows
 from shedding.memory import EXACT, Memory, Scans
@@ -109,7 +110,10 @@ class _SlotWork:
                 answer = exact if leg == EXACT else self._answer(runs[leg].window(start, end), learnt)
                 assert answer is not None
                 windows.append(self._scored(leg, answer, exact))
-        return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited)
+        shared = self._shared()
+        if learns and not self.audited:
+            shared |= last_audit_columns(self.priors, self.slot, self.query.shed.policy, keys)
+        return SlotAnswer(self.query, self.slot, windows, shared, self.audited)
 
     def _learnt(self, keys: Keys) -> Learnt:
         timeline = self.query.timeline
@@ -138,11 +142,18 @@ class _SlotWork:
         return align([k.table() for k in keys], names)[0] if names else Keys((), (), 1)
 
     def _scored(self, leg: str, answer: Answer, exact: Answer | None) -> LegWindow:
+        columns = self._leg_columns(leg)
+        if self.query.top is not None and leg == self.published:
+            chosen = top_keys(answer, self.query.top)
+            if exact is not None:
+                best = top_keys(exact, self.query.top)
+                columns["top_missed"] = float((best & ~chosen).sum() / max(1, best.sum()))
+            answer, exact = answer.only(chosen), None if exact is None else exact.only(chosen)
         scores: dict[str, Score] = {
             m.name: expected(answer, m) if exact is None else measured(answer, exact, m) for m in self.query.measures
         }
         kind = EXACT if leg == EXACT else "measured" if exact is not None else "estimated"
-        return LegWindow(leg, answer, scores, kind, self._leg_columns(leg))
+        return LegWindow(leg, answer, scores, kind, columns)
 
     def _leg_columns(self, leg: str) -> dict[str, Any]:
         panes = self.memory.panes(self.slot, leg)

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from shedding.audits import AuditPlan
 from shedding.slot_answer import answer_side
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
@@ -206,3 +207,43 @@ def test_results_have_the_columns_of_the_contract(settings):
         "population",
     ]  # fmt: skip
     assert pa.types.is_timestamp(Table(settings.table("results", "q")).schema().field("window_start").type)
+
+
+def test_top_n_publishes_the_n_largest_and_says_what_it_missed(settings):
+    query = make_query(top={"by": "mean", "n": 3}, audit={"one_in": 1})
+    found, _ = run(settings, query, [6 * HOUR])
+    shed = found[found.leg == "posterior"]
+    assert (shed.groupby("window_start").size() == 3).all()
+    assert (found[found.leg == "exact"].groupby("window_start").size() > 3).all()
+    runs = Table(settings.table("runs", "q")).read().to_pandas()
+    assert runs[runs.published].top_missed.between(0, 1).all()
+    assert (runs[runs.published].missing_keys == 0).all()
+
+
+def test_a_slot_without_an_exact_leg_says_how_the_last_audit_went(settings):
+    query = make_query()
+    audited = [h for h in range(4, 12) if is_audited(query, h * HOUR)]
+    free = next(h for h in range(audited[0] + 1, 12) if h not in audited)
+    run(settings, query, [free * HOUR])
+    runs = Table(settings.table("runs", "q")).read().to_pandas()
+    assert runs.mean_audit_mean_error.between(0, 1).all()
+    assert runs.mean_audit_coverage.between(0.5, 1).all()
+    assert (runs.n_audit_mean_error == 0).all()
+
+
+def is_audited(query, slot):
+    return AuditPlan(query.timeline.slot, query.audit.one_in, query.name, first=0).is_audited(slot)
+
+
+def test_drift_of_the_concepts_adds_an_audit_after_the_slot_that_moved(settings):
+    query = make_query(audit={"one_in": 100, "drift_limit": 0.3})
+    rows = make_rows()
+    moved = (rows.time >= 6 * HOUR) & (rows.time < 7 * HOUR)
+    rows.loc[moved, "key"] = "new" + rows.loc[moved, "key"]
+    run(settings, query, [7 * HOUR, 9 * HOUR], rows)
+    runs = Table(settings.table("runs", "q")).read().to_pandas().set_index("slot")
+    after = runs.loc[slot_name(7 * HOUR)]
+    assert after.audited.all()
+    assert after.audit_reason.iloc[0].startswith("drift above 0.3")
+    assert after.distance.iloc[0] == 1.0
+    assert not runs.loc[slot_name(9 * HOUR)].audited.any()
