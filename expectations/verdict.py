@@ -75,7 +75,7 @@ class Verdict:
         """One line: the verdict and, where it failed, by what."""
         if self.passed:
             return f"{self.query} {slot_name(self.slot)}: passed {len(self.checks)} checks"
-        why = "; ".join(check.detail for check in self.failed)
+        why = "; ".join(check.detail for check in sorted(self.failed, key=lambda check: check.name != APPROVAL))
         return f"{self.query} {slot_name(self.slot)}: refused by the gate: {why}"
 
     def error(self) -> VerdictError:
