@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-import pandas as pd
-
-os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # before the import below reads it
-
 import great_expectations as gx
+import pandas as pd
 from great_expectations.core import ExpectationSuiteValidationResult, RunIdentifier
 from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
 from great_expectations.expectations.metadata_types import FailureSeverity

@@ -175,7 +175,7 @@ def _last_audit(evidence: Evidence, measure: str) -> Array:
     limit = _failing_limit(gate, "coverage")
     if limit is not None:
         for index in np.flatnonzero(np.isfinite(covered) & (estimates > 0)):
-            ratio = coverage_floor(int(estimates[index]), limit) / max(covered[index], 1e-9)
+            ratio = coverage_floor(int(estimates[index]), limit) / max(covered[index], 1e-9)  # blocks do not overlap
             worst[index] = np.fmax(worst[index], ratio)
     return worst
 
