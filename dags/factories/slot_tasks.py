@@ -6,6 +6,7 @@ Heavy packages are imported when a task runs; the functions they call are those 
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +60,7 @@ def gate(query: QuerySpec, settings: Settings, task_id: str, failed: str) -> Any
 
     @task.branch(task_id=task_id, retries=0)
     def judge_slot() -> str:
+        logging.getLogger("great_expectations").setLevel(logging.WARNING)  # it tells of every method it registers
         from expectations.gate import judge
 
         slot, run_id = _this_slot(query)
