@@ -1,0 +1,111 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shedding.errors import DataError
+from shedding.spec.query import MeasureSpec
+from tests.shedding.spark.scanned_rows import MEASURES, TIMELINE, digest, raw_rows, scanned
+
+pytestmark = pytest.mark.spark
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def panes(spark):
+    return scanned(spark, 4)
+
+
+def test_panes_are_the_same_bits_on_any_partitioning(spark, panes):
+    assert digest(scanned(spark, 1)) == digest(panes)
+    assert digest(scanned(spark, 9)) == digest(panes)
+
+
+def test_panes_are_the_same_bits_on_one_core(panes):
+    command = [sys.executable, "-m", "tests.shedding.spark.scanned_rows", "local[1]", "3"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.strip().splitlines()[-1] == digest(panes)
+
+
+def test_a_leg_alone_is_the_leg_beside_others(spark, panes):
+    from shedding.keys import align
+    from shedding.pane_sums import leg_panes
+    from shedding.spark.scan import scan
+    from tests.shedding.spark.scanned_rows import rates
+
+    names = ("key", "zone")
+    rows = raw_rows(spark, 2)
+    keys, _ = align([rows.select(*names).distinct().toArrow()], names)
+    leg = rates(keys, names, 0.2)[1]
+    table = scan(spark, rows, timeline=TIMELINE, keys=names, measures=MEASURES, legs=[leg], exact=False)
+    alone = leg_panes(table, bit=0, keys=names, measures=MEASURES, counts=None, rates=leg).table({"slot": "s"})
+    assert digest({"leg": alone}) == digest({"leg": panes["varying"]})
+
+
+def test_a_smaller_budget_keeps_a_part_of_what_a_larger_one_keeps(spark, panes):
+    small = scanned(spark, 4, fraction=0.1)
+    for leg in ("uniform", "varying"):
+        few, many = small[leg].to_pandas(), panes[leg].to_pandas()
+        both = few.merge(many, on=["pane_start", "key", "zone"], how="left", suffixes=("", "_more"))
+        assert (both.sampled <= both.sampled_more).all()
+        for fewer, more in zip(both.middle_values, both.middle_values_more, strict=True):
+            assert set(fewer) <= set(more)
+        assert few.sampled.sum() < many.sampled.sum()
+
+
+def test_the_exact_leg_is_sparks_own_group_by(spark, panes):
+    from pyspark.sql import functions as sf
+
+    pane = sf.unix_micros("event_time") - sf.pmod(sf.unix_micros("event_time"), sf.lit(TIMELINE.pane))
+    native = (
+        raw_rows(spark, 3)
+        .groupBy(pane.alias("pane"), "key", "zone")
+        .agg(sf.count("*").alias("rows"), sf.count("fare").alias("n"), sf.avg("fare").alias("mean"),
+             sf.var_pop("fare").alias("variance"))
+        .toPandas()
+    )  # fmt: skip
+    mine = panes["exact"].to_pandas()
+    mine["pane"] = mine.pane_start.astype("int64") // (1000 if mine.pane_start.dtype.unit == "ns" else 1)
+    both = mine.merge(native, on=["pane", "key", "zone"], how="outer")
+    assert len(both) == len(mine) == len(native)
+    assert (both.sampled == both.rows).all()
+    assert (both.mean_n == both.n).all()
+    some = both[both.n > 0]
+    np.testing.assert_allclose(some.mean_mean, some["mean"], rtol=1e-12)
+    np.testing.assert_allclose(some.mean_m2 / some.n, some.variance, rtol=1e-9, atol=1e-9)
+
+
+def test_a_value_beyond_the_declared_magnitude_is_refused_with_the_remedy(spark):
+    from shedding.spark.scan import scan
+
+    small = [MeasureSpec(name="mean", agg="avg", column="fare", magnitude=3)]
+    with pytest.raises(DataError, match=r"fare holds .*magnitude"):
+        scan(spark, raw_rows(spark, 1), timeline=TIMELINE, keys=["key"], measures=small, legs=[], exact=True)
+
+
+def test_whole_windows_are_sparks_sliding_window(spark):
+    from pyspark.sql import functions as sf
+
+    from shedding.spark.whole import whole_windows
+
+    measures = [
+        MeasureSpec(name="middle", agg="quantile", q=0.5, column="fare"),
+        MeasureSpec(name="zones", agg="count_distinct", column="zone"),
+    ]
+    windows = [(0, 30), (10, 40), (20, 50)]
+    mine = whole_windows(raw_rows(spark, 2), windows, TIMELINE, ["key"], measures).to_pandas()
+    sliding = sf.window("event_time", "30 microseconds", "10 microseconds")
+    native = (
+        raw_rows(spark, 2)
+        .groupBy(sliding, "key")
+        .agg(sf.percentile("fare", sf.lit(0.5)).alias("expected"), sf.count_distinct("zone").alias("expected_zones"))
+        .select(sf.unix_micros("window.start").alias("window_start"), "key", "expected", "expected_zones")
+        .where(sf.col("window_start").isin([0, 10, 20]))
+        .toPandas()
+    )
+    both = mine.merge(native, on=["window_start", "key"], how="outer")
+    assert len(both) == len(mine) == len(native)
+    np.testing.assert_allclose(both.middle, both.expected)
+    np.testing.assert_array_equal(both.zones, both.expected_zones)
