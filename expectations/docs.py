@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import html
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,9 @@ def write_page(directory: Path, query: str, slot: int, run_id: str, attempt: int
     for stale in site.glob(f"{stem}-*.html"):
         stale.unlink(missing_ok=True)
     page = f"{stem}-{state}.html"
-    rendered = ValidationResultsPageRenderer().render(result)
-    _write(site / page, DefaultJinjaPageView().render(rendered))
+    text = DefaultJinjaPageView().render(ValidationResultsPageRenderer().render(result))
+    # The page lies beside its index, not four folders below it as in a site that Great Expectations builds.
+    _write(site / page, re.sub(r"(\.\./)+index\.html", "index.html", text))
     _write(site / "index.html", _index(site, query))
     return f"{query}/{page}"
 

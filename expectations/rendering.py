@@ -35,5 +35,7 @@ class Sentence:
     @classmethod
     @renderer(renderer_type=LegacyDiagnosticRendererType.OBSERVED_VALUE)
     def _diagnostic_observed_value_renderer(cls, configuration: Any = None, result: Any = None, **_: Any) -> str:
-        configuration = configuration or result.expectation_config
-        return str((configuration.meta or {}).get("seen", "--"))
+        meta = (configuration or result.expectation_config).meta or {}
+        return (
+            f"{meta.get('seen', '--')} [{meta.get('kind')}{', only a warning' if meta.get('level') == 'warn' else ''}]"
+        )

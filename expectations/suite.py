@@ -119,5 +119,4 @@ def _meta(check: str, finding: Finding, level: str, kind: str) -> dict[str, Any]
         "level": level,
         "kind": kind,
         "seen": finding.text,
-        "properties_to_render": {"Judged on": "kind", "If not met": "level"},
     }

@@ -12,7 +12,7 @@ from shedding.spec.durations import UNITS, parse_instant
 
 HOUR = UNITS["hour"]
 START = parse_instant("2024-03-04T00:00:00Z")
-HOURS = 6
+HOURS = 4
 ROOT = Path(__file__).resolve().parents[2]
 
 TRIPS: dict[str, Any] = {

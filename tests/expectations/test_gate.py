@@ -201,6 +201,9 @@ def test_the_page_in_data_docs_reads_like_the_specification(settings: Settings) 
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
     assert "Mean relative error over the keys is at most 0.1 in every window and measure." in text
     assert "mean relative error 0.15, limit 0.1" in text
+    assert "[measured]" in text
+    assert 'href="index.html"' in page
+    assert "../index.html" not in page
     index = (settings.docs / "fares" / "index.html").read_text(encoding="utf-8")
     assert Path(verdict.docs).name in index
     assert "failed" in index
