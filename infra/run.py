@@ -26,6 +26,7 @@ from shedding.spec.durations import as_datetime, format_instant, parse_instant
 QUERY = "taxi_route_fare"
 DAY = 86_400_000_000
 SPARK_POOL = "spark"
+AGAIN_AFTER = 5.0
 
 
 def main() -> int:
@@ -126,17 +127,21 @@ def _backfill(api: AirflowApi, query: QuerySpec, begin: int, end: int) -> None:
     api.wait_for_dag(dag_id)
     api.unpause(dag_id)
     say(f"backfilling {dag_id}: {slots} slots from {format_instant(begin)} on")
-    api.backfill(dag_id, start, last, at_once=os.cpu_count() or 2)
-    shown = ""
+    shown, asked = "", 0.0
     while True:
         api.alive()
         states = api.run_states(dag_id, start, last)
+        busy = states.total() - sum(states[state] for state in FINISHED)
+        if not asked or (not busy and time.monotonic() - asked > AGAIN_AFTER):
+            if asked and states.total() >= slots:
+                break
+            # Refused while an earlier backfill is active (an interrupted `make run`): ask again when that is idle.
+            api.backfill(dag_id, start, last, at_once=os.cpu_count() or 2)
+            asked = time.monotonic()
         text = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "waiting"
         if text != shown:
             say(f"{dag_id}: {text}")
             shown = text
-        if sum(states[state] for state in FINISHED) >= slots:
-            break
         time.sleep(1.0)
     if states["failed"]:
         say(f"warning: {states['failed']} slots were refused or failed; see them red in the UI")
