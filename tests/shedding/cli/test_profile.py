@@ -1,0 +1,1 @@
+"""`sluice profile` on a generated dataset."""

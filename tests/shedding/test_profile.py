@@ -1,0 +1,1 @@
+"""The profile's figures against direct counts."""
