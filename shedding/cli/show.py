@@ -51,15 +51,18 @@ def newest_rows(settings: Settings, name: str, *, window: int | None = None, lim
     table = DeltaTable(location)
     # delta-rs's own engine: pyarrow's would import pandas, which alone takes longer than the answer.
     engine = QueryBuilder().register("rows", table)
-    order = _order(pa.schema(table.schema().to_arrow()), window)
+    declared = pa.schema(table.schema().to_arrow())
+    order = _order(declared, window)
     parts: list[pa.Table] = []
     for condition in _conditions(table, window, limit):
         wanted = f" LIMIT {limit - sum(part.num_rows for part in parts)}" if limit else ""
         stream = engine.execute(f"SELECT * FROM rows{condition}{order}{wanted}")
-        parts.append(pa.RecordBatchReader.from_stream(stream).read_all())
+        part = pa.RecordBatchReader.from_stream(stream).read_all()
+        # The engine answers in string views, which Arrow's compute functions do not know.
+        parts.append(part.cast(pa.schema([declared.field(name) for name in part.column_names])))
         if limit and sum(part.num_rows for part in parts) >= limit:
             break
-    found = pa.concat_tables(parts) if parts else pa.schema(table.schema().to_arrow()).empty_table()
+    found = pa.concat_tables(parts) if parts else declared.empty_table()
     if window is not None and not found.num_rows:
         raise DataError(f"no window starts at {format_instant(window)} in {name}")
     return found
