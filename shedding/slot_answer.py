@@ -12,6 +12,7 @@ import numpy.typing as npt
 from shedding.answers import Answer, exact_answer, plain_answer, top_keys
 from shedding.audit_drift import audit_plan, slot_drift
 from shedding.config import Settings
+from shedding.join_answer import JoinWork
 from shedding.keys import Keys, align
 from shedding.last_audit import last_audit_columns
 from shedding.learnt import Learnt, learnt_answer
@@ -20,7 +21,7 @@ from shedding.memory import EXACT, Memory, Scans
 from shedding.planning import Planner
 from shedding.priors import Priors, expected_rows
 from shedding.scores import Score, expected, measured
-from shedding.sides import Side, left_side
+from shedding.sides import Side, left_side, right_side
 from shedding.spec import Catalog, QuerySpec
 from shedding.tables import Table, slot_name
 from shedding.whole_values import whole_values
@@ -69,7 +70,17 @@ class SlotAnswer:
 
 def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> SlotAnswer:
     """Answer the windows that end in the slot; panes that are missing are computed and remembered."""
-    return answer_side(settings, query, slot, left_side(settings, catalog, query), scans)
+    left = left_side(settings, catalog, query)
+    if query.join is None:
+        return answer_side(settings, query, slot, left, scans)
+    return answer_join(settings, query, slot, left, right_side(settings, catalog, query), scans)
+
+
+def answer_join(settings: Settings, query: QuerySpec, slot: int, left: Side, right: Side, scans: Scans) -> SlotAnswer:
+    """The same, for a join of two datasets."""
+    work = JoinWork(settings, query, slot, left, right, scans)
+    windows = work.windows()
+    return SlotAnswer(query, slot, windows, work.shared(), work.audited)
 
 
 def answer_side(settings: Settings, query: QuerySpec, slot: int, side: Side, scans: Scans) -> SlotAnswer:

@@ -104,7 +104,8 @@ class _Cut:
 
     def __init__(self, panes: Panes, place: Index, start: int, end: int, size: int) -> None:
         self.panes, self.size = panes, size
-        self.inside = (panes.start >= start) & (panes.start < end)
+        first, last = np.searchsorted(panes.start, [start, end])  # panes are sorted by their start
+        self.inside = slice(int(first), int(last))
         self.key = place[panes.key[self.inside]]
 
     def summed(self, values: Floats) -> Floats:
@@ -135,10 +136,10 @@ class _Cut:
         return self.summed(stat.cross) + np.bincount(self.key, weight * away * over_away, minlength=self.size)
 
     def values(self, stat: Stat, stratum: int) -> Values:
-        lengths = stat.values.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-        kept = np.repeat(self.inside, lengths)
-        value = stat.values.flatten().to_numpy(zero_copy_only=False)[kept].astype(np.float64)
-        key = np.repeat(self.key, lengths[self.inside])
+        lists = stat.values.slice(self.inside.start, self.inside.stop - self.inside.start)
+        lengths = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+        value = lists.flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+        key = np.repeat(self.key, lengths)
         return Values(value, key, np.full(len(key), stratum, dtype=np.int64))
 
 

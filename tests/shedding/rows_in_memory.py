@@ -43,12 +43,15 @@ class RowsSide:
     keyset: KeySet
     known_counts: bool = True
     arrivals: SimpleNamespace = field(init=False)
+    dataset: SimpleNamespace = field(init=False)
 
     def __post_init__(self) -> None:
         self.arrivals = SimpleNamespace(
             rows=lambda a, b: len(self.between(a, b)),
             first_event=int(self.data.time.min()) if len(self.data) else None,
         )
+
+        self.dataset = SimpleNamespace(name=self.keyset.dataset, column_names=list(self.data.columns))
 
     def between(self, start: int, end: int) -> pd.DataFrame:
         return self.data[(self.data.time >= start) & (self.data.time < end)]
@@ -80,9 +83,9 @@ class RowsSide:
         return pa.table({name: pa.array([], pa.string()) for name in self.keyset.keys})
 
 
-def side_of(rows: pd.DataFrame, query: QuerySpec, *, known: bool = True) -> RowsSide:
+def side_of(rows: pd.DataFrame, query: QuerySpec, *, known: bool = True, side: str = "left") -> RowsSide:
     """The rows as the side of a query."""
-    return RowsSide(rows, keyset_of(query), known)
+    return RowsSide(rows, keyset_of(query, side), known)
 
 
 class RowsScans:

@@ -1,0 +1,64 @@
+"""Legs on Spark: sliding windows by panes against Spark's own, all legs in one scan, and a leg of 5 %."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from shedding.config import Settings
+from tests.benchmarks.trips import MEAN, ROWS, TIMELINE, counts, rates, windows_of, write_trips
+
+
+def run(bench: Any, rows: int = ROWS, repetitions: int = 2) -> None:
+    """Ratios `window_over_panes`, `side_by_side_over_exact` and `panes_over_leg5`."""
+    from pyspark.sql import functions as sf
+
+    from shedding.spark.scan import scan
+    from shedding.spark.session import start_session
+
+    spark = start_session(Settings(), "bench legs")
+    with tempfile.TemporaryDirectory() as directory:
+        trips = write_trips(spark, Path(directory) / "trips", rows)
+        counted, keys, population = counts(trips)
+        three = [rates(policy, keys, population, 0.05) for policy in ("optimal", "cod", "uniform")]
+
+        def scanned(legs: list[Any], exact: bool) -> Any:
+            return scan(spark, trips, timeline=TIMELINE, keys=["route"], measures=MEAN, legs=legs, exact=exact)
+
+        def native() -> None:
+            sliding = sf.window("event_time", "30 minutes", "10 minutes")
+            trips.groupBy(sliding, "route").agg(sf.avg("fare"), sf.count("*")).toArrow()
+
+        def exact_by_panes() -> None:
+            windows_of(scanned([], True), None, MEAN, None, None)
+
+        def side_by_side() -> None:
+            table = scanned(three, True)
+            windows_of(table, None, MEAN, None, None)
+            for bit, leg in enumerate(three):
+                windows_of(table, bit, MEAN, counted, leg)
+
+        def leg_alone() -> None:
+            windows_of(scanned(three[:1], False), 0, MEAN, counted, three[0])
+
+        def bare_scan() -> None:
+            trips.agg(sf.max("event_time"), sf.max("u"), sf.max("route"), sf.max("fare")).collect()
+
+        times = bench.measure(
+            {
+                "exact_by_panes": exact_by_panes,
+                "side_by_side": side_by_side,
+                "leg5": leg_alone,
+                "bare_scan": bare_scan,
+                "window": native,
+            },
+            repetitions=repetitions,
+            warmup=0,
+        )
+        bench.ratio("window_over_panes", times["window"] / times["exact_by_panes"])
+        bench.ratio("side_by_side_over_exact", times["side_by_side"] / times["exact_by_panes"])
+        bench.ratio("panes_over_leg5", times["exact_by_panes"] / times["leg5"])
+        share = times["bare_scan"] / times["leg5"]
+        bench.note(f"{rows:,} rows; what is left of the 5 % leg: a bare scan of its columns is {share:.0%} of it")
+    spark.stop()

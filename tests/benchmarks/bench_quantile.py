@@ -1,0 +1,43 @@
+"""A quantile by window and key: Spark's exact `percentile` over sliding windows against the leg of 5 %."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from shedding.answers import plain_estimate
+from shedding.config import Settings
+from shedding.spec.query import MeasureSpec
+from tests.benchmarks.trips import ROWS, TIMELINE, counts, rates, windows_of, write_trips
+
+P90 = [MeasureSpec(name="p90_fare", agg="quantile", q=0.9, column="fare", magnitude=20)]
+
+
+def run(bench: Any, rows: int = ROWS) -> None:
+    """Ratio `exact_over_leg5`; the leg's time includes its estimates and intervals."""
+    from pyspark.sql import functions as sf
+
+    from shedding.spark.scan import scan
+    from shedding.spark.session import start_session
+
+    spark = start_session(Settings(), "bench quantile")
+    with tempfile.TemporaryDirectory() as directory:
+        trips = write_trips(spark, Path(directory) / "trips", rows)
+        counted, keys, population = counts(trips)
+        leg = rates("uniform", keys, population, 0.05)
+
+        def exact() -> None:
+            sliding = sf.window("event_time", "30 minutes", "10 minutes")
+            trips.groupBy(sliding, "route").agg(sf.percentile("fare", sf.lit(0.9))).toArrow()
+
+        def leg_alone() -> None:
+            table = scan(spark, trips, timeline=TIMELINE, keys=["route"], measures=P90, legs=[leg], exact=False)
+            for window in windows_of(table, 0, P90, counted, leg):
+                plain_estimate(window, P90[0])
+
+        times = bench.measure({"leg5": leg_alone}, repetitions=2, warmup=0)
+        times |= bench.measure({"exact": exact}, repetitions=1, warmup=0)
+        bench.ratio("exact_over_leg5", times["exact"] / times["leg5"])
+        bench.note(f"{rows:,} rows, exact percentile over window() once, the 5 % leg twice")
+    spark.stop()

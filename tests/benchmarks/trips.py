@@ -1,0 +1,74 @@
+"""Generated rows for the Spark benchmarks: a day, 3,000 Zipf keys, half-hour windows every ten minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from shedding.allocation import Budget
+from shedding.concept import Concept
+from shedding.keys import Keys, align
+from shedding.pane_sums import leg_panes
+from shedding.policies import get_policy
+from shedding.rates import Rates
+from shedding.spec.query import MeasureSpec
+from shedding.windowed import PaneRun, WindowSample
+from shedding.windows import Timeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 20_000_000
+KEYS = 3000
+MINUTE = 60_000_000
+DAY = 24 * 60 * MINUTE
+TIMELINE = Timeline(size=30 * MINUTE, slide=10 * MINUTE, slot=DAY)
+MEAN = [MeasureSpec(name="mean_fare", agg="avg", column="fare", magnitude=20)]
+
+
+def write_trips(spark: SparkSession, where: Path, rows: int = ROWS) -> DataFrame:
+    """Write the rows once as Parquet, with the columns that a raw table has for such a query, and read them back."""
+    from pyspark.sql import functions as sf
+
+    def chance(salt: int):
+        return sf.shiftrightunsigned(sf.xxhash64("id", sf.lit(salt)), 11) / sf.lit(2.0**53)
+
+    key = sf.floor(sf.pow(sf.lit(float(KEYS)), chance(2))).cast("int")
+    step = DAY // rows
+    spark.range(rows, numPartitions=8).select(
+        sf.timestamp_micros((sf.col("id") * step).cast("bigint")).alias("event_time"),
+        chance(1).alias("u"),
+        sf.concat(sf.lit("route-"), key).alias("route"),
+        sf.round(chance(3) * 40 + 2.5 + key % 50, 2).alias("fare"),
+    ).write.parquet(str(where))
+    return spark.read.parquet(str(where))
+
+
+def counts(rows: DataFrame) -> tuple[pa.Table, Keys, np.ndarray]:
+    """Rows per pane and key, as ingest counts them, the keys, and each key's rows of the day."""
+    from pyspark.sql import functions as sf
+
+    moment = sf.unix_micros("event_time")
+    pane = (moment - sf.pmod(moment, sf.lit(TIMELINE.pane))).alias("pane_start")
+    table = rows.groupBy(pane, "route").agg(sf.count("*").alias("rows"), sf.count("fare").alias("rows_fare")).toArrow()
+    keys, (place,) = align([table], ["route"])
+    return table, keys, np.bincount(place, table.column("rows").to_numpy(), minlength=len(keys))
+
+
+def rates(policy: str, keys: Keys, population: np.ndarray, fraction: float) -> Rates:
+    """A policy's rates for the day."""
+    concept = Concept.grouped(population, cv=np.full(len(keys), 0.5))
+    made = get_policy(policy).allocate(concept, Budget(rows=fraction * population.sum()))
+    return Rates(policy, keys, made.rates, made.rates[0] if policy == "uniform" else 1.0)
+
+
+def windows_of(
+    scanned: pa.Table, bit: int | None, measures: list[MeasureSpec], counted: pa.Table | None, leg: Rates | None
+) -> list[WindowSample]:
+    """A leg's windows of the day, from a scan."""
+    panes = leg_panes(scanned, bit=bit, keys=["route"], measures=measures, counts=counted, rates=leg)
+    run = PaneRun([panes], ["route"])
+    return [run.window(*window) for window in TIMELINE.windows(0) if window[0] >= 0]
