@@ -124,6 +124,8 @@ def _session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.conf.set("spark.sql.ansi.enabled", "false")
     session.conf.set("spark.sql.session.timeZone", "UTC")
+    # Else every field taken from a parsed line would parse the line again.
+    session.conf.set("spark.sql.optimizer.enableCsvExpressionOptimization", "false")
     session.conf.set("spark.sql.maxConcurrentOutputFileWriters", "16")
     return session
 

@@ -32,7 +32,8 @@ def normal(seed: int, name: str, *parts: Column) -> Column:
     total = uniform(seed, f"{name}.0", *parts)
     for number in range(1, 4):
         total = total + uniform(seed, f"{name}.{number}", *parts)
-    return (total - 2.0) * 3.0**0.5
+    deviate: Column = (total - 2.0) * 3.0**0.5
+    return deviate
 
 
 def minutes(spark: SparkSession, start: int, end: int, traffic: Traffic, rows_per_hour: int, seed: int) -> DataFrame:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as fn
 
 from shedding.spark.parse import Check
 
+_BLANKS = {"whitespace": r"\s+", "any": r"[\s,]+"}
 _PLACES = ["_file", "_split", "_shift", "_source", "_content"]
 
 
@@ -69,49 +70,79 @@ def _is_blank() -> Column:
     return fn.trim(fn.col("_record")) == ""
 
 
-def fields(delimiter: str, count: int) -> Column:
-    """The fields of `_record`; quotes are honoured where the delimiter is one character."""
+def fields(delimiter: str) -> Column:
+    """The fields of `_record` as an array of texts; quotes are honoured where the delimiter may be quoted."""
     record = fn.col("_record")
-    if delimiter == "whitespace":
-        return fn.split(fn.trim(record), r"\s+")
-    if delimiter == "any":
-        return fn.split(fn.trim(record), r"[\s,]+")
-    mark = "\t" if delimiter == "tab" else delimiter
-    plain = fn.split(record, re.escape(mark) if mark in r".$|()[{^?*+\ " else mark, -1)
-    return fn.when(fn.instr(record, '"') == 0, plain).otherwise(_quoted(mark, count))
+    if delimiter in _BLANKS:
+        return fn.split(fn.trim(record), _BLANKS[delimiter])
+    mark = mark_of(delimiter)
+    plain = fn.split(record, re.escape(mark), -1)
+    return plain if mark == "\t" else fn.when(fn.instr(record, '"') == 0, plain).otherwise(_quoted(mark))
 
 
-def _quoted(mark: str, count: int) -> Column:
-    """Fields of a line with quotes; more than declared are kept as one more, so that they are noticed."""
-    names = [f"c{index}" for index in range(count + 1)]
-    options = {"sep": mark, "quote": '"', "escape": '"', "mode": "PERMISSIVE"}
-    row = fn.from_csv(fn.col("_record"), ", ".join(f"{name} string" for name in names), options)
-    present = fn.size(fn.split(_outside_quotes(), re.escape(mark), -1))
-    values = fn.array(*[fn.coalesce(row[name], fn.lit("")) for name in names])
-    return fn.slice(values, 1, fn.least(present, fn.lit(count + 1)))
+def mark_of(delimiter: str) -> str:
+    """The one character that stands between the fields of a tidied line."""
+    return {"whitespace": " ", "tab": "\t"}.get(delimiter, delimiter)
 
 
-def _outside_quotes() -> Column:
-    """The record without its quoted parts, to count its fields by."""
-    return fn.regexp_replace("_record", '"(?:[^"]|"")*"', "")
+def tidied(delimiter: str, count: int, ragged: bool) -> Column:
+    """`_record` with one mark between fields; a ragged one with as many fields as declared, if it can be."""
+    record = fn.col("_record")
+    mark = mark_of(delimiter)
+    if delimiter in _BLANKS:
+        record = fn.regexp_replace(fn.trim(record), _BLANKS[delimiter], mark)
+    if not ragged:
+        return record
+    short = fn.rtrim(record, fn.lit(mark))
+    marks = fn.length(short) - fn.length(fn.replace(short, fn.lit(mark), fn.lit("")))
+    return fn.concat(short, fn.repeat(fn.lit(mark), fn.greatest(fn.lit(count - 1) - marks, fn.lit(0))))
 
 
-def line_checks(delimiter: str, count: int, ragged: bool) -> list[Check]:
-    """Whether the line itself is sound: its encoding, its quotes and the number of its fields (in `_fields`)."""
-    found = fn.size("_fields")
-    if ragged:
-        beyond = fn.slice(fn.col("_fields"), count + 1, fn.greatest(found - count, fn.lit(0)))
-        wrong = fn.when(found > count, fn.array_max(beyond) != "").otherwise(fn.lit(False))
-        words = f"more than {count} fields"
-    else:
-        wrong, words = found != count, f"wrong number of fields, {count} expected, found"
-    checks = [Check(~fn.is_valid_utf8("_record"), "", fn.lit("not UTF-8 text"))]
-    if delimiter not in ("whitespace", "any"):
-        quotes = fn.length("_record") - fn.length(fn.replace(fn.col("_record"), fn.lit('"'), fn.lit("")))
-        unclosed = (fn.instr("_record", '"') > 0) & (quotes % 2 == 1)
-        checks.append(Check(unclosed, "", fn.lit("unclosed quote")))
-    reason = fn.lit(words) if ragged else fn.concat(fn.lit(f"{words} "), found.cast("string"))
-    return [*checks, Check(wrong, "", reason)]
+def typed_row(text: Column, types: list[str], mark: str) -> Column:
+    """A line as a struct c0, c1, ... of the types, and `broken`: not null where it could not be read so.
+
+    Spark's own CSV parser in one expression: splitting first and casting each field is several times slower.
+    """
+    schema = ", ".join(f"c{index} {kind}" for index, kind in enumerate(types))
+    quoted = mark not in " \t"
+    trims = str(quoted).lower()  # blanks around a field are not part of it
+    options = {
+        "sep": mark, "quote": '"' if quoted else "", "escape": '"' if quoted else "\\", "mode": "PERMISSIVE",
+        "columnNameOfCorruptRecord": "broken", "ignoreLeadingWhiteSpace": trims, "ignoreTrailingWhiteSpace": trims,
+        "emptyValue": "", "maxCharsPerColumn": "-1",
+    }  # fmt: skip
+    return fn.from_csv(text, f"{schema}, broken string", options)
+
+
+def _quoted(mark: str) -> Column:
+    """Fields of a line with quotes: a field in quotes may hold the mark, and doubled quotes stand for one."""
+    sign = re.escape(mark)
+    found = fn.regexp_extract_all(
+        fn.concat(fn.lit(mark), fn.col("_record")), fn.lit(f'{sign}("(?:[^"]|"")*"|[^{sign}]*)'), 1
+    )
+    return fn.transform(found, _unquoted)
+
+
+def _unquoted(field: Column) -> Column:
+    inside = fn.substring(field, fn.lit(2), fn.length(field) - 2)
+    return fn.when(field.startswith('"'), fn.replace(inside, fn.lit('""'), fn.lit('"'))).otherwise(field)
+
+
+def sound_text() -> Check:
+    """The line is UTF-8."""
+    return Check(~fn.is_valid_utf8("_record"), fn.lit(""), fn.lit("not UTF-8 text"))
+
+
+def closed_quotes() -> Check:
+    """Every quote of the line is closed."""
+    quotes = fn.length("_record") - fn.length(fn.replace(fn.col("_record"), fn.lit('"'), fn.lit("")))
+    return Check((fn.instr("_record", '"') > 0) & (quotes % 2 == 1), fn.lit(""), fn.lit("unclosed quote"))
+
+
+def right_count(found: Column, count: int) -> Check:
+    """The line has as many fields as declared."""
+    reason = fn.concat(fn.lit(f"wrong number of fields, {count} expected, found "), fn.size(found).cast("string"))
+    return Check(fn.size(found) != count, fn.lit(""), reason)
 
 
 def file_uri(spark: SparkSession, path: Path) -> str:

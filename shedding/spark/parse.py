@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
-from shedding.spec.dataset import ColumnSpec, DatasetSpec, EventTimeSpec
+from shedding.spec.dataset import ColumnSpec, EventTimeSpec
 from shedding.spec.durations import format_instant
 
 _MICROS_PER_UNIT = {"seconds": 1e6, "milliseconds": 1e3, "microseconds": 1.0, "nanoseconds": 1e-3}
@@ -24,6 +24,7 @@ _WRONG_TYPE = {
     "timestamp": "not a timestamp",
     "date": "not a date",
 }
+_INFINITE = [float("inf"), float("-inf")]
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Check:
     """A way for a row to be broken: when, in which column, and the words for it."""
 
     broken: Column
-    column: str
+    column: Column
     reason: Column
 
 
@@ -53,17 +54,17 @@ def parsed(column: ColumnSpec, raw: Column, kind: str, zone: str) -> Column:
         moment = raw.cast("timestamp")
         return moment if kind == "timestamp" else _to_utc(moment, zone)
     if kind in ("double", "float"):
-        finite = fn.when(~fn.isnan(raw), raw)
+        number = fn.when(~fn.isnan(raw), raw)
         if column.type in ("int", "bigint"):
-            finite = fn.when(finite == fn.floor(finite), finite)
-        return _finite(finite.try_cast(column.type), column.type)
-    return _finite(raw.try_cast(column.type), column.type)
+            number = fn.when(raw == fn.floor(raw), raw)
+        return number.try_cast(column.type)
+    return raw.try_cast(column.type)
 
 
 def is_given(raw: Column, kind: str) -> Column:
     """Whether the source gave a value at all: blank text and NaN are missing values, not broken ones."""
     if kind == "string":
-        return raw.isNotNull() & (fn.trim(raw) != "")
+        return raw.isNotNull() & (fn.trim(raw) != "") & (fn.lower(fn.trim(raw)) != "nan")
     if kind in ("double", "float"):
         return raw.isNotNull() & ~fn.isnan(raw)
     return raw.isNotNull()
@@ -77,10 +78,10 @@ def column_checks(columns: list[ColumnSpec], kinds: Mapping[str, str]) -> list[C
 
         def check(broken: Column, words: str, shown: Column | None = None, name: str = column.name) -> None:
             reason = fn.lit(words) if shown is None else fn.concat(fn.lit(f"{words}: "), shown.cast("string"))
-            checks.append(Check(broken, name, reason))
+            checks.append(Check(broken, fn.lit(name), reason))
 
-        if column.type in _WRONG_TYPE and kind != column.type:
-            check(value.isNull() & is_given(raw, kind), _WRONG_TYPE[column.type], raw)
+        if column.type in _WRONG_TYPE and (kind != column.type or kind == "double"):
+            checks.append(unreadable(column, value, raw, kind))
         if column.required:
             check(value.isNull(), "missing")
         if column.min is not None:
@@ -92,6 +93,15 @@ def column_checks(columns: list[ColumnSpec], kinds: Mapping[str, str]) -> list[C
         if column.matches is not None:
             check(~value.rlike(f"^(?:{column.matches})$"), f"does not match {column.matches}", value)
     return checks
+
+
+def unreadable(column: ColumnSpec, value: Column, raw: Column, kind: str) -> Check:
+    """The source gave something that is no value of the declared type."""
+    broken = value.isNull() & is_given(raw, kind) if kind != column.type else fn.lit(False)
+    if column.type == "double":
+        broken = broken | value.isin(_INFINITE)
+    reason = fn.concat(fn.lit(f"{_WRONG_TYPE[column.type]}: "), raw.cast("string"))
+    return Check(broken, fn.lit(column.name), reason)
 
 
 def event_time(spec: EventTimeSpec, types: Mapping[str, str], line: Column) -> Column:
@@ -113,7 +123,7 @@ def event_time(spec: EventTimeSpec, types: Mapping[str, str], line: Column) -> C
 
 def event_checks(spec: EventTimeSpec) -> list[Check]:
     """Event time is there and inside the declared range."""
-    moment, name = fn.col("event_time"), spec.column or "event_time"
+    moment, name = fn.col("event_time"), fn.lit(spec.column or "event_time")
     return [
         Check(moment.isNull(), name, fn.lit("missing or unreadable event time")),
         Check(
@@ -129,9 +139,17 @@ def event_checks(spec: EventTimeSpec) -> list[Check]:
     ]
 
 
-def numbered(checks: list[Check], before: int = 0) -> list[Column]:
-    """For each check its number, counted from 1 after `before` others, where a row breaks it, else null."""
-    return [fn.when(check.broken, fn.lit(number)) for number, check in enumerate(checks, before + 1)]
+def verdict_of(checks: list[Check], exclusions: list[str], timing: list[Check]) -> Column:
+    """0 for a row to keep; the number of the first check it breaks, `timing` counted after `checks`; minus the number
+    of the exclusion it meets. Checks come before exclusions and these before timing; all are counted from 1.
+    """
+    cases = [(check.broken, number) for number, check in enumerate(checks, 1)]
+    cases += [(fn.expr(condition), -number) for number, condition in enumerate(exclusions, 1)]
+    cases += [(check.broken, number) for number, check in enumerate(timing, len(checks) + 1)]
+    verdict = fn.when(cases[0][0], cases[0][1])
+    for broken, number in cases[1:]:
+        verdict = verdict.when(broken, number)
+    return verdict.otherwise(0)
 
 
 def words_for(number: Column, checks: list[Check], part: Callable[[Check], Column]) -> Column:
@@ -142,18 +160,11 @@ def words_for(number: Column, checks: list[Check], part: Callable[[Check], Colum
     return words
 
 
-def excluded_by(dataset: DatasetSpec) -> list[Column]:
-    """For each exclusion minus its number, counted from 1, where a row meets it, else null."""
-    return [fn.when(fn.expr(condition), fn.lit(-place)) for place, condition in enumerate(dataset.exclude.values(), 1)]
-
-
 def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:
     if column.type == "string":
         return fn.when(raw != "", raw)
     if column.type == "double":
-        # Java reads "1d" and "1f" as numbers; no one else does.
-        suffixed = fn.substring(raw, -1, 1).isin("d", "D", "f", "F")
-        return _finite(fn.when(~suffixed, raw.try_cast("double")), "double")
+        return fn.nanvl(raw.try_cast("double"), fn.lit(None))
     if column.type in ("timestamp", "date"):
         moment = _moment(column, raw)
         if column.type == "date":
@@ -175,7 +186,3 @@ def _moment(column: ColumnSpec, raw: Column) -> Column:
 
 def _to_utc(moment: Column, zone: str) -> Column:
     return moment if zone == "UTC" else fn.to_utc_timestamp(moment, zone)
-
-
-def _finite(value: Column, kind: str) -> Column:
-    return fn.when(fn.abs(value) < float("inf"), value) if kind == "double" else value

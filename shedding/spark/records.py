@@ -10,12 +10,24 @@ from pyspark.sql import functions as fn
 from shedding.errors import SourceError
 from shedding.generators.registry import generate
 from shedding.landing import LandedFile
-from shedding.spark.lines import TextFile, fields, file_uri, line_checks, read_lines
-from shedding.spark.parse import Check, raw_name
+from shedding.spark.lines import (
+    TextFile,
+    closed_quotes,
+    fields,
+    file_uri,
+    mark_of,
+    read_lines,
+    right_count,
+    sound_text,
+    tidied,
+    typed_row,
+)
+from shedding.spark.parse import Check, parsed, raw_name, unreadable
 from shedding.spec.dataset import DatasetSpec, DelimitedSource, GeneratorSource, ParquetSource, TransactionSource
 
 _READABLE = ("string", "int", "bigint", "smallint", "tinyint", "double", "float", "boolean", "timestamp",
              "timestamp_ntz", "date", "void", "decimal", "array<string>")  # fmt: skip
+_NATIVE = ("int", "bigint", "double", "boolean")  # what Spark's CSV parser reads as strictly as declared
 
 
 @dataclass(frozen=True)
@@ -56,22 +68,41 @@ def read_records(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -
 
 def _delimited(spark: SparkSession, dataset: DatasetSpec, source: DelimitedSource, parts: list[Part]) -> Records:
     layout = _files(parts)[0].layout or tuple(column.source or column.name for column in dataset.columns)
+    places = [layout.index(column.source or column.name) for column in dataset.columns]
+    native = {place: c.type for place, c in zip(places, dataset.columns, strict=True) if c.type in _NATIVE}
+    types = [native.get(place, "string") for place in range(len(layout))]
+    mark = mark_of(source.delimiter)
     lines, counts = read_lines(spark, _text_files(parts), source.header)
-    lines = lines.withColumn("_fields", fields(source.delimiter, len(layout)))
-    given = [
-        fn.get("_fields", fn.lit(layout.index(column.source or column.name))).alias(raw_name(index))
-        for index, column in enumerate(dataset.columns)
-    ]
-    frame = lines.select("*", *given, fn.xxhash64("_content", "_line").alias("_identity"))
-    kinds = {column.name: "string" for column in dataset.columns}
-    return Records(frame, kinds, line_checks(source.delimiter, len(layout), source.ragged), counts)
+    row = typed_row(tidied(source.delimiter, len(layout), source.ragged), types, mark)
+    given = [fn.col(f"_row.c{place}").alias(raw_name(index)) for index, place in enumerate(places)]
+    frame = lines.withColumn("_row", row).select("*", *given, fn.xxhash64("_content", "_line").alias("_identity"))
+    kinds = {column.name: types[place] for place, column in zip(places, dataset.columns, strict=True)}
+    why = malformed(dataset, places, fields(source.delimiter), len(layout))
+    checks = [sound_text(), Check(fn.col("_row.broken").isNotNull(), *why)]
+    if mark not in " \t":
+        checks.insert(1, closed_quotes())
+    return Records(frame, kinds, checks, counts)
+
+
+def malformed(dataset: DatasetSpec, places: list[int], found: Column, count: int) -> tuple[Column, Column]:
+    """Column and reason of a line that cannot be read as declared: its fields looked at one by one, as texts."""
+    texts = [fn.get(found, fn.lit(place)) for place in places]
+    checks = [right_count(found, count)]
+    for column, text in zip(dataset.columns, texts, strict=True):
+        if column.type in _NATIVE:
+            checks.append(unreadable(column, parsed(column, text, "string", dataset.event_time.zone), text, "string"))
+    name, reason = fn.lit(""), fn.lit("cannot be read as declared")
+    for check in reversed(checks):
+        name = fn.when(check.broken, check.column).otherwise(name)
+        reason = fn.when(check.broken, check.reason).otherwise(reason)
+    return name, reason
 
 
 def _transactions(spark: SparkSession, dataset: DatasetSpec, source: TransactionSource, parts: list[Part]) -> Records:
     lines, _ = read_lines(spark, _text_files(parts), header=False)
     delimiter = "," if source.delimiter == "comma" else source.delimiter
     names = fn.create_map(*[fn.lit(text) for part in parts for text in (part.source_id, part.name.rsplit("/", 1)[-1])])
-    lines = lines.withColumn("_fields", fields(delimiter, 1)).withColumn("_file", names[fn.col("_source")])
+    lines = lines.withColumn("_fields", fields(delimiter)).withColumn("_file", names[fn.col("_source")])
     if source.items == "exploded":
         lines = lines.select("*", fn.posexplode("_fields").alias("_position", "_item"))
         available = {"item": (fn.col("_item"), "string"), "position": (fn.col("_position"), "int")}
@@ -82,8 +113,7 @@ def _transactions(spark: SparkSession, dataset: DatasetSpec, source: Transaction
     available |= {"transaction": (fn.col("_line"), "bigint"), "file": (fn.col("_file"), "string")}
     given = _given(dataset, {name: column for name, (column, _) in available.items()})
     kinds = {column.name: available[column.source or column.name][1] for column in dataset.columns}
-    checks = [Check(~fn.is_valid_utf8("_record"), "", fn.lit("not UTF-8 text"))]
-    return Records(lines.select("*", *given, identity.alias("_identity")), kinds, checks)
+    return Records(lines.select("*", *given, identity.alias("_identity")), kinds, [sound_text()])
 
 
 def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Records:

@@ -13,10 +13,9 @@ from shedding.spark.parse import (
     column_checks,
     event_checks,
     event_time,
-    excluded_by,
-    numbered,
     parsed,
     raw_name,
+    verdict_of,
     words_for,
 )
 from shedding.spark.records import Records
@@ -43,7 +42,7 @@ class Refined:
         return self.frame.where("_verdict > 0").select(
             names.alias("file"),
             fn.col("_line").alias("line"),
-            words_for(fn.col("_verdict"), self.checks, lambda check: fn.lit(check.column)).alias("column"),
+            words_for(fn.col("_verdict"), self.checks, lambda check: check.column).alias("column"),
             words_for(fn.col("_verdict"), self.checks, lambda check: check.reason).alias("reason"),
             fn.make_valid_utf8("_record").alias("record"),
             "_source",
@@ -68,13 +67,12 @@ def refine(dataset: DatasetSpec, records: Records) -> Refined:
     checks = records.checks + column_checks(dataset.columns, records.kinds)
     timing = event_checks(dataset.event_time)
     rows = with_derived(rows, dataset)
-    verdicts = [*numbered(checks), *excluded_by(dataset), *numbered(timing, len(checks))]
-    rows = rows.withColumn("_verdict", fn.coalesce(*verdicts, fn.lit(0)))
+    rows = rows.withColumn("_verdict", verdict_of(checks, list(dataset.exclude.values()), timing))
     checks = checks + timing
     if dataset.identity:
         rows = rows.withColumn("_identity", identity_of(dataset.identity))
     rows = rows.withColumn("u", place_of(fn.col("_identity"), dataset.name))
-    rows = rows.withColumn("event_date", fn.date_format("event_time", "yyyy-MM-dd"))
+    rows = rows.withColumn("event_date", fn.col("event_time").cast("date").cast("string"))
     if dataset.partition == "hour":
         rows = rows.withColumn("event_hour", fn.date_format("event_time", "HH"))
     return Refined(rows, dataset, checks)
