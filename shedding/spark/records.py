@@ -70,7 +70,7 @@ def _delimited(spark: SparkSession, dataset: DatasetSpec, source: DelimitedSourc
     layout = _files(parts)[0].layout or tuple(column.source or column.name for column in dataset.columns)
     places = [layout.index(column.source or column.name) for column in dataset.columns]
     native = {place: c.type for place, c in zip(places, dataset.columns, strict=True) if c.type in _NATIVE}
-    types = [native.get(place, "string") for place in range(len(layout))]
+    types: list[str] = [native.get(place, "string") for place in range(len(layout))]
     mark = mark_of(source.delimiter)
     lines, counts = read_lines(spark, _text_files(parts), source.header)
     row = typed_row(tidied(source.delimiter, len(layout), source.ragged), types, mark)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from jobs.ingest import ingest
 from pyspark.sql import SparkSession
 
+from jobs.ingest import ingest
 from shedding.arrivals import Arrivals
 from shedding.config import Settings
 from shedding.spec import load_catalog
@@ -54,16 +54,20 @@ def _google(files: list[Path]) -> Counts:
     return len(rows), len(rows) - before, before, 0
 
 
+def _text(file: Path) -> str:
+    return gzip.decompress(file.read_bytes()).decode()
+
+
 def _lines(header: int) -> Callable[[list[Path]], Counts]:
     def count(files: list[Path]) -> Counts:
-        total = sum(len(gzip.open(file, "rt").read().splitlines()) - header for file in files)
+        total = sum(len(_text(file).splitlines()) - header for file in files)
         return total, total, 0, 0
 
     return count
 
 
 def _items(files: list[Path]) -> Counts:
-    total = sum(len(gzip.open(file, "rt").read().replace(",", " ").split()) for file in files)
+    total = sum(len(_text(file).replace(",", " ").split()) for file in files)
     return total, total, 0, 0
 
 

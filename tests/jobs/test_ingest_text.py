@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from jobs.ingest import IngestReport, ingest
 from pyspark.sql import SparkSession
 
+from jobs.ingest import IngestReport, ingest
 from shedding.arrivals import Arrivals
 from shedding.config import Settings
 from shedding.errors import SourceError
@@ -52,8 +52,10 @@ BROKEN = [
     ("{id},2024-03-01 10:00:00,Paris,1e9,paid", "amount", "above the maximum 1000: 1.0E9"),
     ("{id},2024-03-01 10:00:00,Paris,five,paid", "amount", "not a finite number: five"),
     ("{id},2024-03-01 10:00:00,Paris,5,lost", "state", "not one of open, paid: lost"),
-    ("{id},1970-01-01 00:00:00,Paris,5,paid", "ordered", "event time before 2000-01-01T00:00:00Z: 1970-01-01 00:00:00"),
-    ("{id},2108-01-01 00:00:00,Paris,5,paid", "ordered", "event time not before 2100-01-01T00:00:00Z: 2108-01-01 00:00:00"),
+    ("{id},1970-01-01 00:00:00,Paris,5,paid", "ordered",
+     "event time before 2000-01-01T00:00:00Z: 1970-01-01 00:00:00"),
+    ("{id},2108-01-01 00:00:00,Paris,5,paid", "ordered",
+     "event time not before 2100-01-01T00:00:00Z: 2108-01-01 00:00:00"),
     ("{id},2024-03-01 10:00:00,Par\udcffis,5,paid", "", "not UTF-8 text"),
 ]  # fmt: skip
 
@@ -78,6 +80,10 @@ def shop(settings: Settings, tmp_path: Path) -> Settings:
 
 def run(spark: SparkSession, settings: Settings, **how: object) -> IngestReport:
     return ingest(spark, settings, load_catalog(settings.specs), "orders", **how)  # type: ignore[arg-type]
+
+
+def _die(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 def visible(spark: SparkSession, settings: Settings) -> list[int]:
@@ -165,7 +171,7 @@ def test_a_job_that_dies_leaves_nothing_visible_and_the_next_run_repairs_it(
     write(shop.landing / "orders.csv", [good_line(1), "oops"])
     for step in ("append", "_write_broken", "hourly", "_check"):
         with monkeypatch.context() as patch:
-            patch.setattr(batch, step, lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt(step)))
+            patch.setattr(batch, step, _die)
             with pytest.raises(KeyboardInterrupt):
                 run(spark, shop)
         assert Arrivals.load(shop, "orders").visible == ()
