@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import os
 import sys
 import traceback
@@ -27,15 +26,14 @@ class _OneLineParser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line, with every subcommand that is installed."""
+    """The whole command line."""
     top = _OneLineParser(prog="sluice", description="Error-budgeted load shedding for Spark pipelines.")
     top.add_argument("--warehouse", metavar="DIR", help="root of all tables (SLUICE_WAREHOUSE)")
     top.add_argument("--specs", metavar="DIR", help="directory of datasets/ and queries/ (SLUICE_SPECS)")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        if importlib.util.find_spec(f"shedding.cli.{name}") is not None:
-            importlib.import_module(f"shedding.cli.{name}").configure(subparsers)
+        importlib.import_module(f"shedding.cli.{name}").configure(subparsers)
     return top
 
 
