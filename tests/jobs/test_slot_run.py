@@ -77,9 +77,7 @@ def test_a_slot_takes_the_steps_its_gate_asks_for(
 
 def test_a_slot_whose_rows_have_not_arrived_says_what_to_ingest(settings: Settings, tmp_path: Path) -> None:
     catalog = catalog_with(tmp_path, "repair")
-    with pytest.raises(
-        NotReadyError, match="sluice ingest trips --from 1970-01-01T00:00:00Z --to 1970"
-    ):
+    with pytest.raises(NotReadyError, match="sluice ingest trips --from 1970-01-01T00:00:00Z --to 1970"):
         require_raw(settings, catalog, "fares", [0])
 
 
