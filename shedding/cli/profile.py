@@ -114,9 +114,9 @@ def figures(found: Profile, dataset: DatasetSpec, keys: list[str], arrivals: Arr
 
 def as_text(report: dict[str, Any]) -> str:
     """The figures for people: of the dataset, of its windows, of budgets, and a conclusion."""
-    lists = ("per_window", "budgets", "keys_over_rows", "by")
-    whole = [{"figure": "by", "value": ", ".join(report["by"]) or "(no key)"}]
-    whole += [{"figure": name, "value": _number(value)} for name, value in report.items() if name not in lists]
+    shown = {name: value for name, value in report.items() if name not in ("per_window", "budgets", "keys_over_rows")}
+    shown["by"] = ", ".join(report["by"]) or "(no key)"
+    whole = [{"figure": name, "value": _number(value)} for name, value in shown.items()]
     windows = [
         {"per window": name, **({} if spread is None else spread)} for name, spread in report["per_window"].items()
     ]
@@ -141,10 +141,10 @@ def as_text(report: dict[str, Any]) -> str:
 def conclusion(report: dict[str, Any]) -> str:
     """Below which budget no sampler can show every key."""
     floor = report["per_window"]["keys_over_rows"]
+    median, every, moved = (f"{100 * x:.3g} %" for x in (floor["median"], floor["most"], report["keys_over_rows"]))
     return (
-        f"Each key shown takes a row. Below a budget of {floor['median']:.2%} no sampler can show every key of the "
-        f"median window,\nbelow {floor['most']:.2%} not of every window, and below {report['keys_over_rows']:.2%} not "
-        f"even if it moves rows from window to window."
+        f"Each key shown takes a row. Below a budget of {median} no sampler can show every key of the median window,\n"
+        f"below {every} not of every window, and below {moved} not even if it moves rows from window to window."
     )
 
 
@@ -164,7 +164,7 @@ def plot(found: Profile, name: str, file: Path) -> None:
         budgets.plot(hours, outlook.budget * found.windows.rows, label=f"rows at {outlook.budget:.0%}", linewidth=1)
     budgets.plot(hours, found.windows.keys, color="black", marker=".", linewidth=1.5, label="keys")
     budgets.set(xlabel="hours since the first window", ylabel="per window", title="keys against budgets", yscale="log")
-    budgets.legend(frameon=False, fontsize="small")
+    budgets.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     for axes in (ranks, budgets):
         axes.grid(alpha=0.3)
     figure.savefig(file, dpi=150)

@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
+from shedding.arrivals import Arrivals, Source
 from shedding.cli.application import main
-from shedding.cli.profile import default_keys, default_window
+from shedding.cli.profile import as_text, default_keys, default_window, figures
 from shedding.config import Settings
+from shedding.profile import profile
 from shedding.spec import load_catalog
 from shedding.spec.durations import UNITS
 from tests.chaos.city import HOUR, START, build_city
@@ -93,3 +96,16 @@ def test_keys_and_window_are_those_of_the_first_query_else_of_the_dataset(city: 
         query.unlink()
     catalog = load_catalog(city.specs)
     assert (default_keys(catalog, trips), default_window(catalog, trips)) == ([], HOUR)
+
+
+def test_one_window_has_no_drift_and_says_which_budget_is_too_small(city: Settings) -> None:
+    counts = pa.table({"window_start": [0, 0], "route": ["a", "b"], "rows": [19, 1]})
+    source = Source("s", "s", "s", 1, first_event=0, last_event=4_000_000)
+    trips = load_catalog(city.specs).dataset("trips")
+    report = figures(profile(counts, ["route"], HOUR), trips, ["route"], Arrivals(visible=(source,)))
+    assert (report["rows_per_second"], report["per_window"]["overlap"]) == (5.0, None)
+    lines = as_text(report).splitlines()
+    assert next(line for line in lines if line.startswith("overlap")) == "overlap"
+    assert next(line for line in lines if line.startswith("5%")).split() == ["5%", "100.0%", "50.0%", "33.6%"]
+    assert next(line for line in lines if line.startswith("10%")).split()[:3] == ["10%", "0.0%", "100.0%"]
+    assert "Below a budget of 10 % no sampler can show every key of the median window" in lines[-2]
