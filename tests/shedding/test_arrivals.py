@@ -113,3 +113,14 @@ def test_the_order_in_which_rows_are_read_does_not_matter(data: st.DataObject) -
     visible = Arrivals.of(log).visible
     assert len({source.name for source in visible}) == len(visible)
     assert len({source.content_hash for source in visible}) == len(visible)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.integers(0, 4)), min_size=2, max_size=2), st.integers(0, 4))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_a_fingerprint_changes_exactly_when_a_source_with_rows_there_does(
+    logs: list[dict[str, int]], hour: int
+) -> None:
+    span = hour * HOUR, (hour + 1) * HOUR
+    one, other = (Arrivals.of([committed(name, 1, {at: 1}) for name, at in log.items()]) for log in logs)
+    touching = [{name for name, at in log.items() if at == hour} for log in logs]
+    assert (one.fingerprint(*span) == other.fingerprint(*span)) == (touching[0] == touching[1])
