@@ -127,37 +127,30 @@ class _Work:
             return _Mended(EXACT, evidence.exact, evidence.exact.num_rows)
         from shedding.ledger import results_rows, run_rows
         from shedding.slot_answer import answer_slot
-        from shedding.spark.reading import reading
         from shedding.spark.slot_scan import SlotScan
 
         shed = evidence.query.shed.model_copy(update={"policy": EXACT, "compare": []})
         query = evidence.query.model_copy(update={"shed": shed})
-        spark = self._spark()
-        with reading(spark) as found:
-            made = answer_slot(
-                self._settings, self._catalog, query, evidence.slot, SlotScan(spark, self._settings, query)
-            )
+        scans = SlotScan(self._spark(), self._settings, query)
+        made = answer_slot(self._settings, self._catalog, query, evidence.slot, scans)
         rows = results_rows(evidence.slot, made.windows, query.measures)
         runs = run_rows(evidence.slot, made.windows, query.measures, made.shared)
         exact = rows.filter(pc.equal(rows["leg"], EXACT)).drop_columns(["slot", "leg"])
-        return _Mended(EXACT, exact, exact.num_rows, made.total_rows, found.bytes, runs)
+        return _Mended(EXACT, exact, exact.num_rows, made.total_rows, made.shared["bytes_read"], runs)
 
     def _computed(self, keys: pa.Table) -> tuple[pa.Table, float, int]:
         from shedding.arrivals import Arrivals
         from shedding.exact_keys import exact_rows
         from shedding.sides import Side
-        from shedding.spark.reading import reading
         from shedding.spark.slot_scan import SlotScan
         from shedding.spec.keyset import keyset_of
 
         query = self._evidence.query
         arrivals = Arrivals.load(self._settings, query.dataset)
         side = Side(self._settings, self._catalog.dataset(query.dataset), keyset_of(query), arrivals)
-        spark = self._spark()
-        with reading(spark) as found:
-            scans = SlotScan(spark, self._settings, query)
-            made = exact_rows(query, side, self._evidence.slot, scans, keys, self._evidence.leg)
-        return made.rows, made.processed, found.bytes
+        scans = SlotScan(self._spark(), self._settings, query)
+        made = exact_rows(query, side, self._evidence.slot, scans, keys, self._evidence.leg)
+        return made.rows, made.processed, made.bytes
 
     def _spark(self) -> SparkSession:
         return self._session() if callable(self._session) else self._session

@@ -26,10 +26,11 @@ from shedding.windowed import PaneRun
 
 @dataclass(frozen=True, slots=True)
 class ExactRows:
-    """Rows of `results/<query>` under the name of some leg, and how many raw rows they were made from."""
+    """Rows of `results/<query>` under the name of some leg, the raw rows they were made from, and the bytes read."""
 
     rows: pa.Table
     processed: float
+    bytes: int
 
 
 def exact_rows(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: pa.Table, leg: str) -> ExactRows:
@@ -57,7 +58,8 @@ def exact_rows(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: pa.T
         scores = {m.name: measured(answer, answer, m) for m in query.measures}
         windows.append(LegWindow(leg, answer, scores, EXACT))
     processed = float(scanned.column("rows").to_numpy().sum())
-    return ExactRows(results_rows(slot, windows, query.measures), processed)
+    read = side.bytes(slots[0], slot + length, keys)
+    return ExactRows(results_rows(slot, windows, query.measures), processed, read)
 
 
 def key_condition(keys: pa.Table) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,8 +55,11 @@ class Side:
         hours = (-(-end // HOUR) - start // HOUR) * HOUR
         return self.arrivals.rows(start, end) * (end - start) / hours
 
-    def bytes(self, start: int, end: int) -> int:
-        """Bytes of the data files that a scan of [start, end) cannot skip by partition or event-time statistics."""
+    def bytes(self, start: int, end: int, keys: pa.Table | None = None) -> int:
+        """Bytes of the data files that a scan of [start, end) cannot skip by partition or event-time statistics.
+
+        With `keys` (one row a key) those that a scan of their rows cannot skip by the key's statistics either.
+        """
         from deltalake import DeltaTable
 
         uri = self.settings.table("raw", self.dataset.name)
@@ -69,7 +74,7 @@ class Side:
             if date is not None and not dates[0] <= date <= dates[1]:
                 continue
             first, last = _utc(file.get("min.event_time")), _utc(file.get("max.event_time"))
-            if (first is None or first < high) and (last is None or last >= low):
+            if (first is None or first < high) and (last is None or last >= low) and _may_hold(file, keys):
                 total += file["size_bytes"]
         return total
 
@@ -101,6 +106,17 @@ def right_side(settings: Settings, catalog: Catalog, query: QuerySpec) -> Side:
     assert query.join is not None, "only a join has a right side"
     name = query.join.dataset
     return Side(settings, catalog.dataset(name), keyset_of(query, "right"), Arrivals.load(settings, name))
+
+
+def _may_hold(file: Mapping[str, Any], keys: pa.Table | None) -> bool:
+    """Whether a file's least and largest key leave room for one of the keys; only told for keys of one column."""
+    if keys is None or keys.num_columns != 1:
+        return True
+    name = keys.column_names[0]
+    least, largest = file.get(f"min.{name}"), file.get(f"max.{name}")
+    if least is None or largest is None:
+        return True
+    return any(key is None or least <= key <= largest for key in keys.column(0).to_pylist())
 
 
 def _utc(moment: dt.datetime | None) -> dt.datetime | None:
