@@ -6,6 +6,8 @@ same drift and audits the same slots.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,12 +22,39 @@ TOP = 10
 """Size of the top set whose change is recorded, where the query names none."""
 
 
+@dataclass(frozen=True)
+class OccupiedAudits(AuditPlan):
+    """The same audits, but slots without rows teach nothing and are passed over: a gap in the data is no forgetting.
+
+    Which slots have rows is a function of the raw rows, so every order of backfill agrees on it.
+    """
+
+    side: Side | None = field(default=None, compare=False)
+    _found: dict[int, bool] = field(default_factory=dict, compare=False)
+
+    def priors(self, slot: int, count: int = PRIOR_SLOTS) -> list[int]:
+        """The last `count` audited slots before `slot` that have rows, newest first."""
+        found: list[int] = []
+        candidate = slot - self.length
+        while self.first is not None and candidate >= self.first and len(found) < count:
+            if self.is_audited(candidate) and self._occupied(candidate):
+                found.append(candidate)
+            candidate -= self.length
+        return found
+
+    def _occupied(self, slot: int) -> bool:
+        if slot not in self._found:
+            assert self.side is not None
+            self._found[slot] = bool(self.side.arrivals.rows(slot, slot + self.length))
+        return self._found[slot]
+
+
 def audit_plan(query: QuerySpec, side: Side, slot: int) -> AuditPlan:
     """The audits that `slot` may need to know of: the rule's, and those that drift adds before it."""
     length = query.timeline.slot
     first_event = side.arrivals.first_event
     first = None if first_event is None else query.timeline.slot_of(first_event)
-    plan = AuditPlan(length=length, one_in=query.audit.one_in, salt=query.name, first=first)
+    plan = OccupiedAudits(length=length, one_in=query.audit.one_in, salt=query.name, first=first, side=side)
     if query.audit.drift_limit is None or first is None:
         return plan
     reach = (2 * PRIOR_SLOTS + 2) * query.audit.one_in
@@ -38,7 +67,7 @@ def audit_plan(query: QuerySpec, side: Side, slot: int) -> AuditPlan:
         for i in range(1, len(rows))
         if rows[i - 1].any() and rows[i].any() and _distance(rows[i - 1], rows[i]) > query.audit.drift_limit
     ]
-    return AuditPlan(length, query.audit.one_in, query.name, first, frozenset(moved))
+    return replace(plan, extra=frozenset(moved))
 
 
 def slot_drift(query: QuerySpec, side: Side, slot: int) -> dict[str, float | None]:

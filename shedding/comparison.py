@@ -188,9 +188,8 @@ def _all_rates(query: QuerySpec, priors: Priors, slots: Sequence[int], legs: Seq
             budget = leg.fraction * concept.rows
             rates = allocate(query, policy, known, budget).rates if concept.rows else np.zeros(0)
             values[at].append(rates if size else np.zeros(0))
-    together = pa.concat_tables(tables)
-    keys, (place,) = align([together], together.column_names)
-    assert np.array_equal(place, np.arange(len(keys))), "slots come in order and keys are sorted in each"
+    keys, places = align(tables, tables[0].column_names)
+    assert np.array_equal(np.concatenate(places), np.arange(len(keys))), "slots in order, keys sorted in each"
     return [Rates(leg.name, keys, np.concatenate(found)) for leg, found in zip(legs, values, strict=True)]
 
 

@@ -54,7 +54,7 @@ def run(bench: Any, rows: int = ROWS, repetitions: int = 2) -> None:
                 "window": native,
             },
             repetitions=repetitions,
-            warmup=0,
+            warmup=1,
         )
         bench.ratio("window_over_panes", times["window"] / times["exact_by_panes"])
         bench.ratio("side_by_side_over_exact", times["side_by_side"] / times["exact_by_panes"])

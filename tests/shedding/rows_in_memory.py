@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from shedding.keys import align
 from shedding.rates import Rates
 from shedding.spark.fixed_point import FixedPoint
 from shedding.spec.keyset import KeySet, keyset_of
@@ -131,6 +132,14 @@ class RowsScans:
             found[name] = grouped[column].agg(lambda values: sorted(values.dropna()))[column]
         return pa.Table.from_pandas(found, preserve_index=False)
 
+    def panes_by_slot(
+        self, side: RowsSide, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]
+    ) -> pa.Table:
+        slot = self.query.timeline.slot
+        data = side.data.assign(_slot=side.data.time // slot * slot)
+        keyset = replace(side.keyset, keys=("_slot", *side.keyset.keys))
+        return self.panes(RowsSide(data, keyset), measures, start, end, legs, exact=False)
+
     def windows(self, side: RowsSide, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         parts = []
         for start, end in windows:
@@ -145,8 +154,11 @@ class RowsScans:
 def _rate_of(leg: Rates, rows: pd.DataFrame, keys: Sequence[str]) -> np.ndarray:
     if leg.constant is not None or not keys:
         return np.full(len(rows), leg.unseen if leg.constant is not None else leg.values[0])
-    table = dict(zip(leg.keys.columns[0].to_pylist(), leg.values, strict=True))
-    return rows[keys[0]].map(lambda key: table.get(key, leg.unseen)).to_numpy()
+    table = pa.Table.from_pandas(rows[list(keys)], preserve_index=False)
+    _, (here, there) = align([table, leg.keys.table()], keys)
+    laid = np.full(int(max(here.max(initial=-1), there.max(initial=-1))) + 1, leg.unseen)
+    laid[there] = leg.values
+    return laid[here]
 
 
 def _with_digits(frame: pd.DataFrame, measure: MeasureSpec) -> tuple[pd.DataFrame, dict]:
