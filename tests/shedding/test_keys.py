@@ -1,0 +1,62 @@
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shedding.keys import Keys, align
+from shedding.rates import Rates
+
+rows = st.lists(
+    st.tuples(st.one_of(st.none(), st.sampled_from("abc")), st.one_of(st.none(), st.integers(0, 3))), max_size=30
+)
+
+
+def table(pairs):
+    return pa.table({
+        "a": pa.array([p[0] for p in pairs], pa.string()),
+        "b": pa.array([p[1] for p in pairs], pa.int64()),
+    })  # fmt: skip
+
+
+@given(rows, rows)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_a_row_has_the_number_of_its_own_key(first, second):
+    keys, places = align([table(first), table(second)], ["a", "b"])
+    listed = list(zip(*(column.to_pylist() for column in keys.columns), strict=True))
+    assert len(set(listed)) == len(listed) == len(keys) == len({*first, *second})
+    for pairs, place in zip((first, second), places, strict=True):
+        assert [listed[number] for number in place] == pairs
+
+
+@given(rows, st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_numbers_do_not_depend_on_the_order_of_rows(pairs, random):
+    shuffled = list(pairs)
+    random.shuffle(shuffled)
+    keys, (place,) = align([table(pairs)], ["a", "b"])
+    others, (other,) = align([table(shuffled)], ["a", "b"])
+    assert [c.to_pylist() for c in keys.columns] == [c.to_pylist() for c in others.columns]
+    assert dict(zip(pairs, place.tolist(), strict=True)) == dict(zip(shuffled, other.tolist(), strict=True))
+
+
+def test_text_of_any_arrow_kind_is_one_key():
+    kinds = [pa.string(), pa.large_string(), pa.string_view()]
+    keys, places = align([pa.table({"a": pa.array(["x"], kind)}) for kind in kinds], ["a"])
+    assert len(keys) == 1
+    assert [place.tolist() for place in places] == [[0], [0], [0]]
+
+
+def test_without_columns_there_is_one_key():
+    keys, (place,) = align([pa.table({"other": pa.array([1, 2, 3])})], [])
+    assert len(keys) == 1
+    assert place.tolist() == [0, 0, 0]
+
+
+def test_rates_reach_other_keys_by_value_and_unseen_ones_by_the_unseen_rate():
+    mine, _ = align([pa.table({"a": pa.array(["x", None])})], ["a"])
+    other, _ = align([pa.table({"a": pa.array(["w", "x", None])})], ["a"])
+    rates = Rates("leg", mine, np.array([0.1, 0.2]), unseen=0.7)
+    assert rates.of(other).tolist() == [0.7, 0.1, 0.2]
+    assert rates.constant is None
+    assert Rates("leg", mine, np.array([0.7, 0.7]), unseen=0.7).constant == 0.7
+    assert Rates("leg", Keys((), (), 1), np.array([0.3]), unseen=1.0).of(Keys((), (), 1)).tolist() == [0.3]
