@@ -8,17 +8,18 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 from infra.airflow_home import USER, AirflowHome
 from shedding.errors import ConfigError
 
-TIMEOUT = 30.0
+TIMEOUT = 90.0
 POLL_SECONDS = 2.0
 CONFLICT = 409
 NOT_FOUND = 404
+BUSY = 503
 FINISHED = frozenset({"success", "failed"})
 
 
@@ -39,7 +40,7 @@ class AirflowApi:
                 credentials = {"username": USER, "password": self.home.password()}
                 self.token = self.call("POST", "/auth/token", credentials)["access_token"]
                 return
-            except (OSError, ConfigError):
+            except ConfigError:
                 time.sleep(1.0)
         raise ConfigError(f"Airflow did not answer at {self.home.url} within {patience:.0f} s; see {self.home.logs}")
 
@@ -48,14 +49,14 @@ class AirflowApi:
         give_up = time.monotonic() + patience
         while time.monotonic() < give_up:
             self.alive()
-            if self.call("GET", f"/api/v2/dags/{dag_id}", missing_is_none=True) is not None:
+            if self.call("GET", f"/api/v2/dags/{dag_id}", refused={NOT_FOUND}) is not None:
                 return
             time.sleep(1.0)
         raise ConfigError(f"the DAG {dag_id} did not appear within {patience:.0f} s; see {self.home.logs}")
 
     def ensure_pool(self, name: str, slots: int) -> None:
         """Create the pool if it is not there; an existing one keeps the size an engineer gave it."""
-        self.call("POST", "/api/v2/pools", {"name": name, "slots": slots}, conflict_is_none=True)
+        self.call("POST", "/api/v2/pools", {"name": name, "slots": slots}, refused={CONFLICT})
 
     def unpause(self, dag_id: str) -> None:
         """Let the scheduler run the DAG."""
@@ -71,12 +72,12 @@ class AirflowApi:
         return str(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}")["state"])
 
     def backfill(self, dag_id: str, start: dt.datetime, end: dt.datetime, at_once: int) -> int | None:
-        """Backfill the runs whose logical date is in [start, end]; its id, None where another one is active."""
+        """Backfill the runs whose logical date is in [start, end]; its id, None where it must be asked for again."""
         body = {
             "dag_id": dag_id, "from_date": start.isoformat(), "to_date": end.isoformat(),
             "max_active_runs": at_once, "reprocess_behavior": "failed", "run_backwards": False, "dag_run_conf": {},
         }  # fmt: skip
-        made = self.call("POST", "/api/v2/backfills", body, conflict_is_none=True)
+        made = self.call("POST", "/api/v2/backfills", body, refused={CONFLICT, BUSY})
         return None if made is None else int(made["id"])
 
     def run_states(self, dag_id: str, start: dt.datetime, end: dt.datetime) -> Counter[str]:
@@ -90,16 +91,8 @@ class AirflowApi:
         errors = self.call("GET", "/api/v2/importErrors")["import_errors"]
         return [f"{error['filename']}: {error['stack_trace'].strip().splitlines()[-1]}" for error in errors]
 
-    def call(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        *,
-        missing_is_none: bool = False,
-        conflict_is_none: bool = False,
-    ) -> Any:
-        """One request; ConfigError with Airflow's own words where it refuses."""
+    def call(self, method: str, path: str, body: object = None, refused: Collection[int] = ()) -> Any:
+        """One request; None where Airflow answers with a code of `refused`, ConfigError with its words on any other."""
         request = urllib.request.Request(
             f"{self.home.url}{path}",
             method=method,
@@ -110,10 +103,12 @@ class AirflowApi:
             with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
                 return json.loads(answer.read() or "null")
         except urllib.error.HTTPError as error:
-            if (error.code == NOT_FOUND and missing_is_none) or (error.code == CONFLICT and conflict_is_none):
+            if error.code in refused:
                 return None
             text = error.read().decode(errors="replace")
             raise ConfigError(f"Airflow answered {error.code} to {method} {path}: {text}") from error
+        except OSError as error:
+            raise ConfigError(f"Airflow does not answer at {self.home.url}: {error}; see {self.home.logs}") from error
 
 
 def _stamp(moment: dt.datetime) -> str:

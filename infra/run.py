@@ -127,16 +127,16 @@ def _backfill(api: AirflowApi, query: QuerySpec, begin: int, end: int) -> None:
     api.wait_for_dag(dag_id)
     api.unpause(dag_id)
     say(f"backfilling {dag_id}: {slots} slots from {format_instant(begin)} on")
-    shown, asked = "", 0.0
+    shown, asked, accepted = "", 0.0, False
     while True:
         api.alive()
         states = api.run_states(dag_id, start, last)
-        busy = states.total() - sum(states[state] for state in FINISHED)
-        if not asked or (not busy and time.monotonic() - asked > AGAIN_AFTER):
-            if asked and states.total() >= slots:
+        idle = states.total() == sum(states[state] for state in FINISHED)
+        if (idle or not accepted) and time.monotonic() - asked > AGAIN_AFTER:
+            if accepted and states.total() >= slots:
                 break
-            # Refused while an earlier backfill is active (an interrupted `make run`): ask again when that is idle.
-            api.backfill(dag_id, start, last, at_once=os.cpu_count() or 2)
+            # Not accepted while an earlier backfill is active (an interrupted `make run`) or SQLite is locked.
+            accepted = api.backfill(dag_id, start, last, at_once=os.cpu_count() or 2) is not None
             asked = time.monotonic()
         text = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "waiting"
         if text != shown:
