@@ -17,6 +17,7 @@ from shedding.concepts import add_counts, replace_counts
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.intake import Intake
+from shedding.spark.layout import ROWS_PER_FILE, ranked
 from shedding.spark.records import Part, read_records
 from shedding.spark.refine import Refined, partition_columns, refine
 from shedding.spark.store import append, count_keys, hourly, written
@@ -75,17 +76,29 @@ def store_batch(
             "last_event": max((row["last"] for row in found.values()), default=None),
             "hours": json.dumps({str(hour): found[hour]["rows"] for hour in sorted(found)}),
             "concepts": [keyset.id for keyset in counted],
-            "detail": json.dumps({"excluded": excluded[source], "quarantined": broken.get(source, {})}, sort_keys=True),
+            "detail": json.dumps(
+                {
+                    "excluded": excluded[source],
+                    "quarantined": broken.get(source, {}),
+                    "late": _late(found, newest, dataset),
+                },
+                sort_keys=True,
+            ),
         }
         entry["rows_read"] = entry["kept"] + entry["excluded"] + entry["quarantined"]
-        if newest is not None:
-            late += sum(r["rows"] for hour, r in found.items() if hour + HOUR <= newest - dataset.allowed_lateness)
+        late += _late(found, newest, dataset)
         entries.append(entry)
     _check(dataset, batch, entries, totals, records.counts)
     gone = sorted({old for intake in batch for old in intake.replaces})
     write_log(settings, dataset.name, entries + [{"state": "superseded", "source_id": old} for old in gone], at)
     sums = {name: sum(entry[name] for entry in entries) for name in ("rows_read", "kept", "excluded", "quarantined")}
     return BatchReport(sums["rows_read"], sums["kept"], sums["excluded"], sums["quarantined"], late, list(parts))
+
+
+def _late(hours: dict[int, Any], newest: int | None, dataset: DatasetSpec) -> int:
+    """Rows of hours that ended longer before the newest visible event than lateness is allowed."""
+    limit = None if newest is None else newest - dataset.allowed_lateness
+    return sum(row["rows"] for hour, row in hours.items() if limit is not None and hour + HOUR <= limit)
 
 
 def catch_up(
@@ -125,9 +138,13 @@ def _write_raw(settings: Settings, refined: Refined, batch: list[Intake], metada
     )
     rows = refined.kept(observed)
     partition_by = partition_columns(refined.dataset)
+    uri = settings.table("raw", refined.dataset.name)
+    if refined.dataset.layout.kind == "ranked":
+        append(ranked(rows, refined.dataset), uri, partition_by, metadata, ROWS_PER_FILE)
+        return dict(seen.get)
     if 0 < sum(intake.size for intake in batch) < SMALL_BATCH:  # a generator cuts its rows by time already
         rows = rows.repartition(*partition_by)
-    append(rows, settings.table("raw", refined.dataset.name), partition_by, metadata)
+    append(rows, uri, partition_by, metadata)
     return dict(seen.get)
 
 
@@ -157,9 +174,12 @@ def _excluded(refined: Refined, totals: dict[str, int], sources: list[str]) -> d
     counts = {reason: totals[f"excluded{place}"] for place, reason in enumerate(reasons, 1)}
     if len(sources) == 1 or not sum(counts.values()):
         return {source: counts if len(sources) == 1 else dict.fromkeys(reasons, 0) for source in sources}
-    words = fn.element_at(fn.array(*[fn.lit(reason) for reason in reasons]), -fn.col("_verdict"))
-    found = _nested(refined.frame.where("_verdict < 0").groupBy("_source", words.alias("kind")).count())
-    return {source: dict.fromkeys(reasons, 0) | found.get(source, {}) for source in sources}
+    found = {source: dict.fromkeys(reasons, 0) for source in sources}
+    # Grouped, not filtered: a filter would be pushed below the parsing and parse a record once per check.
+    for row in refined.frame.groupBy("_source", "_verdict").count().collect():
+        if row["_verdict"] < 0:
+            found[row["_source"]][reasons[-row["_verdict"] - 1]] = row["count"]
+    return found
 
 
 def _nested(counts: DataFrame) -> dict[str, dict[str, int]]:

@@ -22,10 +22,9 @@ def packets(source: GeneratorSource) -> dict[str, Column]:
 
     kind = key_of(traffic, draw("kind"), minute, index, fn.col("calm"), seed)
     span = traffic.largest - traffic.smallest + 1
-    # The square makes small frames common; the most popular kinds are the extremes, as on a real wire.
-    size = fn.lit(traffic.smallest) + fn.floor(fn.pow(uniform(seed, "size", kind), fn.lit(2.0)) * span)
-    ends = fn.when(kind % 7 == 0, traffic.smallest).when(kind % 7 == 3, traffic.largest).otherwise(size)
-    bytes_sent = fn.least(fn.floor(ends * value_factor(traffic, minute)), fn.lit(traffic.largest))
+    # Steps of a prime spread the popular kinds over all sizes, each kind with a size of its own.
+    size = fn.lit(traffic.smallest) + fn.pmod(kind * 7_919 + 86, fn.lit(span))
+    bytes_sent = fn.least(fn.floor(size * value_factor(traffic, minute)), fn.lit(traffic.largest))
     return {
         "time": fn.timestamp_micros((minute * MINUTE + fn.floor(draw("second") * MINUTE)).cast("bigint")),
         "size": bytes_sent.cast("int"),

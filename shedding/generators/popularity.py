@@ -14,6 +14,7 @@ def rank_of(traffic: Traffic, place: Column) -> Column:
 
     Zipf and Mandelbrot's law, inverted in closed form on the continuous rank.
     """
+    whole, place = place, (place - traffic.head) / (1.0 - traffic.head) if traffic.head else place
     low, high = 1.0 + traffic.flatten, 1.0 + traffic.flatten + traffic.keys
     if abs(traffic.skew - 1.0) < 1e-9:
         value = fn.lit(low) * fn.pow(fn.lit(high / low), place)
@@ -21,7 +22,8 @@ def rank_of(traffic: Traffic, place: Column) -> Column:
         power = 1.0 - traffic.skew
         value = fn.pow(fn.lit(low**power) + place * fn.lit(high**power - low**power), fn.lit(1.0 / power))
     rank = fn.floor(value - low).cast("bigint")
-    return fn.least(fn.greatest(rank, fn.lit(0)), fn.lit(traffic.keys - 1)).cast("bigint")
+    rank = fn.least(fn.greatest(rank, fn.lit(0)), fn.lit(traffic.keys - 1)).cast("bigint")
+    return fn.when(whole < traffic.head, fn.lit(0)).otherwise(rank) if traffic.head else rank
 
 
 def key_of(traffic: Traffic, place: Column, minute: Column, index: Column, calm: Column, seed: int) -> Column:

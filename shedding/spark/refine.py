@@ -39,7 +39,9 @@ class Refined:
 
     def broken(self, names: Column, at: Column) -> DataFrame:
         """The broken records with file, line, column and reason; `names` is each source's name."""
-        return self.frame.where("_verdict > 0").select(
+        # The seal keeps the filter above the parsing; pushed below, it would parse a record once per check.
+        sealed = self.frame.withColumn("_seal", fn.monotonically_increasing_id())
+        return sealed.where("_verdict > 0 AND _seal >= 0").select(
             names.alias("file"),
             fn.col("_line").alias("line"),
             words_for(fn.col("_verdict"), self.checks, lambda check: check.column).alias("column"),

@@ -24,8 +24,8 @@ from shedding.spec.keyset import KeySet
 ATTEMPTS = 5
 
 
-def append(rows: DataFrame, uri: str, partition_by: list[str], metadata: Mapping[str, Any]) -> None:
-    """Add rows in one commit.
+def append(rows: DataFrame, uri: str, partition_by: list[str], metadata: Mapping[str, Any], file_rows: int = 0) -> None:
+    """Add rows in one commit, in files of at most `file_rows` rows if that is not 0.
 
     Columns the table lacks are added. Raises DataError where a column changed its type, ConflictError where other
     writers kept colliding.
@@ -34,6 +34,8 @@ def append(rows: DataFrame, uri: str, partition_by: list[str], metadata: Mapping
 
     writer = rows.write.format("delta").mode("append").partitionBy(*partition_by).option("mergeSchema", "true")
     writer = writer.option("userMetadata", json.dumps(dict(metadata), sort_keys=True))
+    if file_rows:
+        writer = writer.option("maxRecordsPerFile", file_rows)
     for attempt in range(ATTEMPTS):
         try:
             writer.save(uri)

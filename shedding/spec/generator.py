@@ -44,6 +44,7 @@ class Traffic(Spec):
     keys: int = Field(default=3_000, gt=0, description="how many keys live at a time")
     skew: float = Field(default=1.1, gt=0, description="exponent s of popularity (rank + flatten)^-s")
     flatten: float = Field(default=3.0, ge=0, description="how flat the head of the popularity is")
+    head: float = Field(default=0.0, ge=0, lt=1, description="share of the rows that the first key has beforehand")
     churn: float = Field(default=0.0, ge=0, le=1, description="share of the keys that die and are born anew")
     lifetime: Duration = Field(default=86_400_000_000, description="how long a mortal key lives")
     hours: list[Weight] = Field(default_factory=lambda: [1.0] * 24, description="rhythm of the day, from midnight")
