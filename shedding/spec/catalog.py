@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,19 @@ from shedding.spec.model import Spec
 from shedding.spec.query import QuerySpec
 
 S = TypeVar("S", bound=Spec)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2's booleans only: a join's key `on` is a word, not the value true."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +120,7 @@ def _load_kind(directory: Path, model: type[S], problems: list[Problem]) -> dict
 
 def _parse(file: Path, model: type[S]) -> S:
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
         first_line = " ".join(str(error).split())
         raise SpecError(str(error), [Problem(file, "", f"cannot be read as YAML: {first_line}")]) from error

@@ -111,3 +111,8 @@ def test_asking_for_an_unknown_query_tells_what_there_is(tmp_path: Path) -> None
 def test_a_directory_that_is_not_there_says_how_to_name_another(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="--specs or SLUICE_SPECS"):
         load_catalog(tmp_path / "nowhere")
+
+
+def test_a_joins_on_is_a_word_and_not_yamls_true(tmp_path: Path) -> None:
+    joined = QUERY + "join: {dataset: trips, on: [route]}\n"
+    assert problems_of(tmp_path, "queries", joined) == []
