@@ -76,6 +76,8 @@ class AirflowHome:
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": passwords,
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.directory / 'airflow.db'}?timeout=60",  # s
+            # What Ctrl-C interrupted is taken up again this soon after the next start (Airflow's own: 300 s).
+            "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": 120,
             "AIRFLOW__API__HOST": HOST,
             "AIRFLOW__API__PORT": self.port,
             "AIRFLOW__API__BASE_URL": self.url,
