@@ -20,7 +20,7 @@ from shedding.intake import Intake
 from shedding.spark.layout import ROWS_PER_FILE, ranked
 from shedding.spark.records import Part, read_records
 from shedding.spark.refine import Refined, partition_columns, refine
-from shedding.spark.store import append, count_keys, hourly, written
+from shedding.spark.store import append, count_keys, hours_of, written
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import KeySet
 
@@ -58,11 +58,12 @@ def store_batch(
     broken = _write_broken(spark, settings, refined, parts, at, metadata) if totals["broken"] else {}
     excluded = _excluded(refined, totals, list(parts))
     rows = written(spark, settings, dataset, list(parts))
+    counts = [(keyset, count_keys(rows, keyset)) for keyset in counted]
     hours: dict[str, dict[int, Any]] = defaultdict(dict)
-    for row in hourly(rows).to_pylist():
+    for row in hours_of(rows, counts):
         hours[row["_source"]][row["hour"]] = row
-    for keyset in counted:
-        add_counts(settings, keyset, count_keys(rows, keyset))
+    for keyset, table in counts:
+        add_counts(settings, keyset, table)
     newest = Arrivals.load(settings, dataset.name).last_event
     entries: list[dict[str, Any]] = []
     late = 0

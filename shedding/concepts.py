@@ -20,14 +20,14 @@ def concept_table(settings: Settings, keyset: KeySet) -> Table:
 
 def add_counts(settings: Settings, keyset: KeySet, counts: pa.Table) -> None:
     """Add counts of sources that have none yet, in one commit."""
-    concept_table(settings, keyset).append(counts, {"dataset": keyset.dataset, "keys": keyset.keys})
+    concept_table(settings, keyset).append(_stored(counts), {"dataset": keyset.dataset, "keys": keyset.keys})
 
 
 def replace_counts(settings: Settings, keyset: KeySet, counts: pa.Table, sources: list[str]) -> None:
     """Make `counts` all there is of the sources, whatever an earlier attempt left; one commit a source."""
     table = concept_table(settings, keyset)
     for source in sources:
-        own = counts.filter(pc.equal(counts["_source"], source))
+        own = _stored(counts.filter(pc.equal(counts["_source"], source)))
         table.replace(own, {"_source": source}, {"dataset": keyset.dataset, "keys": keyset.keys})
 
 
@@ -59,6 +59,11 @@ def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arriva
     summed = found.group_by(groups, use_threads=False).aggregate([(name, "sum") for name in counts])
     renamed = summed.rename_columns([*groups, *counts])
     return renamed.select([*keyset.keys, "pane_start", *counts]).sort_by([(name, "ascending") for name in groups])
+
+
+def _stored(counts: pa.Table) -> pa.Table:
+    """Without the event times that counting also found."""
+    return counts.drop_columns([name for name in ("_first", "_last") if name in counts.column_names])
 
 
 def _date(instant: int) -> str:

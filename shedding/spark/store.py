@@ -22,6 +22,7 @@ from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import KeySet
 
 ATTEMPTS = 5
+_HOURLY = ["_source", "hour", "rows", "first", "last"]
 
 
 def append(rows: DataFrame, uri: str, partition_by: list[str], metadata: Mapping[str, Any], file_rows: int = 0) -> None:
@@ -59,28 +60,34 @@ def written(spark: SparkSession, settings: Settings, dataset: DatasetSpec, sourc
     return rows.where(fn.col("_source").isin(sources))
 
 
-def hourly(rows: DataFrame) -> pa.Table:
-    """Per source and hour: `_source`, `hour` (microseconds), `rows`, `first` and `last` event time."""
-    moment = fn.unix_micros("event_time")
-    grouped = rows.groupBy("_source", floor_to(moment, HOUR).alias("hour"))
-    return grouped.agg(
-        fn.count("*").alias("rows"), fn.min(moment).alias("first"), fn.max(moment).alias("last")
-    ).toArrow()
-
-
 def count_keys(rows: DataFrame, keyset: KeySet) -> pa.Table:
-    """Raw rows counted per pane, key and source, as `concepts/<dataset>/<key set>` holds them.
+    """Raw rows counted per pane, key and source, as `concepts/<dataset>/<key set>` holds them, with event times.
 
     The counts pass through the driver: they are small against the rows, and a commit without Spark takes 20 ms.
     """
     if keyset.where is not None:
         rows = rows.where(fn.expr(keyset.where))
     keys = [fn.col(f"`{key}`") for key in keyset.keys]
-    pane = floor_to(fn.unix_micros("event_time"), keyset.pane).alias("pane_start")
+    moment = fn.unix_micros("event_time")
     counts = [fn.count("*").alias("rows")]
     counts += [fn.count(fn.col(f"`{column}`")).alias(f"rows_{column}") for column in keyset.counted]
-    counted = rows.groupBy(*keys, pane, "_source").agg(*counts)
-    return counted.withColumn("event_date", fn.date_format(fn.timestamp_micros("pane_start"), "yyyy-MM-dd")).toArrow()
+    counts += [fn.min(moment).alias("_first"), fn.max(moment).alias("_last")]
+    counted = rows.groupBy(*keys, floor_to(moment, keyset.pane).alias("pane_start"), "_source").agg(*counts)
+    return counted.withColumn("event_date", fn.timestamp_micros("pane_start").cast("date").cast("string")).toArrow()
+
+
+def hours_of(rows: DataFrame, counts: list[tuple[KeySet, pa.Table]]) -> list[dict[str, Any]]:
+    """Per source and hour: `_source`, `hour` (microseconds), `rows`, `first` and `last` event time.
+
+    Summed from counts of a key set that has every row and whole hours of panes; only without one are rows read again.
+    """
+    whole = [table for keyset, table in counts if keyset.where is None and HOUR % keyset.pane == 0]
+    found = whole[0] if whole else count_keys(rows, KeySet("", (), None, HOUR, ()))
+    hour = found["pane_start"].to_numpy() // HOUR * HOUR
+    grouped = found.append_column("hour", pa.array(hour)).group_by(["_source", "hour"])
+    summed = grouped.aggregate([("rows", "sum"), ("_first", "min"), ("_last", "max")])
+    rows_per_hour: list[dict[str, Any]] = summed.rename_columns(_HOURLY).to_pylist()
+    return rows_per_hour
 
 
 def floor_to(instant: Column, width: int) -> Column:

@@ -169,7 +169,7 @@ def test_a_job_that_dies_leaves_nothing_visible_and_the_next_run_repairs_it(
     import jobs.ingest_batch as batch
 
     write(shop.landing / "orders.csv", [good_line(1), "oops"])
-    for step in ("append", "_write_broken", "hourly", "_check"):
+    for step in ("append", "_write_broken", "hours_of", "_check"):
         with monkeypatch.context() as patch:
             patch.setattr(batch, step, _die)
             with pytest.raises(KeyboardInterrupt):
