@@ -30,8 +30,8 @@ lint: setup ## ruff (rules and format) and mypy
 test: lint ## lint, types and every test
 	@$(BIN)/pytest
 
-test-fast: setup ## the tests that need neither Spark nor Airflow, under 2 minutes
-	@$(BIN)/pytest -m "not spark and not airflow and not chaos"
+test-fast: setup ## the tests that need no Spark, Airflow or real data, under 2 minutes
+	@$(BIN)/pytest -m "not spark and not airflow and not chaos and not data"
 
 bench: setup ## benchmarks; ONLY=name for one, DATA=dir for the real slices
 	@$(BIN)/python -m tests.benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(DATA),--data $(DATA))

@@ -79,7 +79,9 @@ def _movement(prior: Prior, exact_mean: Floats) -> tuple[float | None, float, fl
     class2 = float(moved2[some].mean()) if some.any() else 0.0
     moved = prior.mean * factors.overall * factors.by_class[classes_of(prior)]
     known = present & prior.seen
-    drift = variance_component((level / moved - 1)[known] ** 2, (noise + prior.remaining)[known])
+    with np.errstate(divide="ignore", invalid="ignore"):  # a key whose history is zero tells nothing of drift
+        change = level / moved - 1
+    drift = variance_component(change[known] ** 2, (noise + prior.remaining)[known])
     return drift, max(factor2, least), max(class2, least)
 
 
