@@ -83,12 +83,12 @@ def ingest(
     report = IngestReport(dataset, skipped=len(plan.known), notes=plan.known)
     counted = keysets(catalog, dataset)
     catch_up(session, settings, spec, counted, arrivals, now)
-    todo = list(batches(plan.intakes))
-    for number, batch in enumerate(todo, 1):
-        progress(f"batch {number} of {len(todo)}: {', '.join(i.name for i in batch[:3])}{' ...' * (len(batch) > 3)}")
+    queue = list(batches(plan.intakes))
+    for number, batch in enumerate(queue, 1):
+        progress(f"batch {number} of {len(queue)}: {', '.join(i.name for i in batch[:3])}{' ...' * (len(batch) > 3)}")
         done = store_batch(session, settings, spec, batch, counted, now, uuid.uuid4().hex[:8])
         report = report.plus(done)
-        progress(f"batch {number} of {len(todo)}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
+        progress(f"batch {number} of {len(queue)}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
     if interval is not None and spec.source.kind != "generator":
         write_log(settings, dataset, [watermark_row(interval)], now)
     if refused:
