@@ -16,9 +16,12 @@ from shedding.config import Settings
 DAGS = Path(__file__).resolve().parent.parent.parent / "dags"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """The settings of a fresh warehouse, and an environment in which Airflow's database exists."""
+    """The settings of a fresh warehouse, and an environment in which Airflow's database exists.
+
+    The environment is the process's own while a module runs, and put back after it.
+    """
     root = tmp_path_factory.mktemp("airflow")
     settings = Settings(
         warehouse=str(root / "warehouse"), landing=root / "landing", docs=root / "docs", master="local[2]"
