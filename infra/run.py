@@ -131,6 +131,10 @@ def _backfill(api: AirflowApi, query: QuerySpec, begin: int, end: int) -> None:
     while True:
         api.alive()
         states = api.run_states(dag_id, start, last)
+        text = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "waiting"
+        if text != shown:
+            say(f"{dag_id}: {text}")
+            shown = text
         idle = states.total() == sum(states[state] for state in FINISHED)
         if (idle or not accepted) and time.monotonic() - asked > AGAIN_AFTER:
             if accepted and states.total() >= slots:
@@ -138,10 +142,6 @@ def _backfill(api: AirflowApi, query: QuerySpec, begin: int, end: int) -> None:
             # Not accepted while an earlier backfill is active (an interrupted `make run`) or SQLite is locked.
             accepted = api.backfill(dag_id, start, last, at_once=os.cpu_count() or 2) is not None
             asked = time.monotonic()
-        text = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "waiting"
-        if text != shown:
-            say(f"{dag_id}: {text}")
-            shown = text
         time.sleep(1.0)
     if states["failed"]:
         say(f"warning: {states['failed']} slots were refused or failed; see them red in the UI")
