@@ -16,16 +16,19 @@ from shedding.errors import ConfigError
 SERVICES = ("api-server", "scheduler", "dag-processor", "triggerer")
 PATIENCE = 20.0
 TAIL = 15
+RESTARTS = 3
+"""How often a service that died is started again: over SQLite, scheduler and API server now and then lose a race."""
 
 
 class Services:
-    """The running services; `check` raises when one has died."""
+    """The running services; `check` starts one again that has died, and raises when it keeps dying."""
 
     def __init__(self, home: AirflowHome) -> None:
         self._logs = home.logs
         self._logs.mkdir(parents=True, exist_ok=True)
         self._environment = home.environment()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._restarts = dict.fromkeys(SERVICES, 0)
 
     def migrate(self) -> None:
         """Create or upgrade the metadata database."""
@@ -39,17 +42,17 @@ class Services:
     def start(self) -> None:
         """Start every service; each logs to a file of its own."""
         for name in SERVICES:
-            with self._log(name).open("ab") as log:
-                # A session of its own: Ctrl-C reaches this process only, which then stops them in order.
-                self._processes[name] = subprocess.Popen(
-                    self._command(name), stdout=log, stderr=log, env=self._environment, start_new_session=True
-                )
+            self._start(name)
 
     def check(self) -> None:
-        """Raise, with the end of its log, if a service has ended."""
-        for name, process in self._processes.items():
-            if process.poll() is not None:
+        """Start a service again that has ended; raise, with the end of its log, where that did not help."""
+        for name, process in list(self._processes.items()):
+            if process.poll() is None:
+                continue
+            if self._restarts[name] >= RESTARTS:
                 raise ConfigError(f"Airflow's {name} ended with code {process.returncode}: {self._last_lines(name)}")
+            self._restarts[name] += 1
+            self._start(name)
 
     def stop(self) -> None:
         """Stop every service and whatever they started, Spark's JVMs too; returns when all are gone."""
@@ -67,6 +70,13 @@ class Services:
                 survivor.kill()
         psutil.wait_procs(alive, timeout=PATIENCE)
         self._processes.clear()
+
+    def _start(self, name: str) -> None:
+        with self._log(name).open("ab") as log:
+            # A session of its own: Ctrl-C reaches this process only, which then stops them in order.
+            self._processes[name] = subprocess.Popen(
+                self._command(name), stdout=log, stderr=log, env=self._environment, start_new_session=True
+            )
 
     def _command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "airflow", *arguments]
