@@ -28,10 +28,10 @@ lint: setup ## ruff (rules and format) and mypy
 	@$(BIN)/mypy
 
 test: lint ## lint, types and every test
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n 2 --dist loadfile
 
 test-fast: setup ## the tests that need no Spark, Airflow or real data, under 2 minutes
-	@$(BIN)/pytest -m "not spark and not airflow and not chaos and not data"
+	@$(BIN)/pytest -n 2 -m "not spark and not airflow and not chaos and not data and not slow"
 
 bench: setup ## benchmarks; ONLY=name for one, DATA=dir for the real slices
 	@$(BIN)/python -m tests.benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(DATA),--data $(DATA))

@@ -6,6 +6,7 @@ rename, so concurrent gates of a backfill neither slow down nor disturb one anot
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import html
 import os
@@ -18,8 +19,10 @@ from great_expectations.render.view import DefaultJinjaPageView
 
 from shedding.tables import slot_name
 
-SHOWN = 500
-"""How many of the newest slots the index lists; older pages stay reachable by their address."""
+KEPT = 500
+"""How many pages a query keeps, those written last; the index lists them all. Verdicts themselves are kept in Delta."""
+
+PAGES = "*-*-*-*.html"
 
 _INDEX = """<!doctype html><meta charset="utf-8"><title>{query}: verdicts</title>
 <style>body{{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:50rem;padding:0 1rem}}
@@ -40,17 +43,28 @@ def write_page(directory: Path, query: str, slot: int, run_id: str, attempt: int
     text = DefaultJinjaPageView().render(ValidationResultsPageRenderer().render(result))
     # The page lies beside its index, not four folders below it as in a site that Great Expectations builds.
     _write(site / page, re.sub(r"(\.\./)+index\.html", "index.html", text))
+    _prune(site)
     _write(site / "index.html", _index(site, query))
     return f"{query}/{page}"
 
 
+def _prune(site: Path) -> None:
+    """Delete the pages written longest ago; two gates that prune at once may each find the other's work done."""
+    written = {}
+    for page in site.glob(PAGES):
+        with contextlib.suppress(FileNotFoundError):
+            written[page] = page.stat().st_mtime_ns
+    for page in sorted(written, key=lambda page: (written[page], page))[:-KEPT]:
+        page.unlink(missing_ok=True)
+
+
 def _index(site: Path, query: str) -> str:
-    pages = sorted((page.name for page in site.glob("*-*-*-*.html")), reverse=True)
+    pages = sorted((page.name for page in site.glob(PAGES)), reverse=True)
     rows = "".join(
         '<tr><td><a href="{0}">{1}</a></td><td>{2}</td><td class="{3}">{3}</td></tr>'.format(
             html.escape(page), slot, "after repair" if attempt != "0" else "", state
         )
-        for page in pages[:SHOWN]
+        for page in pages
         for slot, _, attempt, state in [page.removesuffix(".html").split("-")]
     )
     return _INDEX.format(query=html.escape(query), rows=rows)

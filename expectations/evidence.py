@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from shedding.config import Settings
 from shedding.errors import DataError
+from shedding.ledger import MADE_OF
 from shedding.spec.durations import format_instant
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
@@ -59,6 +60,7 @@ def load_evidence(
     published = found.filter(pc.equal(found["published"], True)).sort_by("window_start")
     leg = _only_leg(query, slot, published)
     rows = results.read(where, version=results_version)
+    _refuse_strangers(query, slot, rows.filter(pc.equal(rows["leg"], leg)), published)
     exact = rows.filter(pc.equal(rows["leg"], "exact"))
     assert runs_version is not None
     assert results_version is not None
@@ -109,9 +111,25 @@ def doubled(rows: pa.Table, keys: list[str]) -> Array:
     return frame.duplicated().to_numpy()
 
 
+def _refuse_strangers(query: QuerySpec, slot: int, rows: pa.Table, runs: pa.Table) -> None:
+    """Rows of results that another run wrote, of other raw rows or another specification, are never judged."""
+    for name in MADE_OF:
+        made = set(rows[name].drop_null().to_pylist()) if name in rows.column_names else set()
+        told = set(runs[name].to_pylist())
+        if made - told:
+            raise DataError(
+                f"results/{query.name} and runs/{query.name}, slot {slot_name(slot)}, are of two runs that differ in "
+                f"their {name.removesuffix('_fingerprint')} input; {_again(query, slot)}"
+            )
+
+
+def _again(query: QuerySpec, slot: int) -> str:
+    return f"run `sluice run {query.name} --from {format_instant(slot)}` for the slot again"
+
+
 def _only_leg(query: QuerySpec, slot: int, published: pa.Table) -> str:
     where = f"runs/{query.name}, slot {slot_name(slot)}"
-    remedy = f"run `sluice run {query.name} --from {format_instant(slot)}` for the slot again"
+    remedy = _again(query, slot)
     legs = sorted(set(published["leg"].to_pylist()))
     if len(legs) != 1:
         raise DataError(f"{where}: {len(legs)} published legs ({', '.join(legs) or 'none'}), wanted one; {remedy}")

@@ -61,29 +61,34 @@ def _run(directory: Path, once: bool) -> None:
         say(f"warning: {problem}")
     home = AirflowHome(directory, free_port(), settings)
     services = Services(home)
-    say("preparing Airflow's database")
-    services.migrate()
-    say(f"starting Airflow at {home.url} (user {USER}, password {home.password()}); logs in {home.logs}")
     query = catalog.query(QUERY)
     start, end = _last_day(query)
-    # The rows come while Airflow starts: both take about half a minute of one core.
-    with running(services), _ingesting(home, query, start, end) as arrived:
-        api = AirflowApi(home, services.check)
-        api.wait_until_up()
-        api.ensure_pool(SPARK_POOL, os.cpu_count() or 2)
-        arrived()
-        _backfill(api, query, start, end)
-        api.unpause(f"ingest_{query.dataset}")
-        print(f"\n{published_report(settings, query)}\n", flush=True)
-        say(f"ready after {time.monotonic() - begin:.0f} s: {home.url} (user {USER}, password {home.password()})")
-        for error in api.import_errors():
-            say(f"warning: {error}")
-        if not once:
-            say("scheduled runs go on; Ctrl-C stops everything")
-            while True:
+    # The rows come while Airflow is made and started: both take about one core.
+    with _ingesting(home, query, start, end) as arrived:
+        say("preparing Airflow's database")
+        services.migrate()
+        say(f"starting Airflow at {home.url} (user {USER}, password {home.password()}); logs in {home.logs}")
+        with running(services):
+            _fill(AirflowApi(home, services.check), query, start, end, arrived)
+            print(f"\n{published_report(settings, query)}\n", flush=True)
+            say(f"ready after {time.monotonic() - begin:.0f} s: {home.url} (user {USER}, password {home.password()})")
+            if not once:
+                say("scheduled runs go on; Ctrl-C stops everything")
+            while not once:
                 services.check()
                 time.sleep(1.0)
-        say("stopping")
+            say("stopping")
+
+
+def _fill(api: AirflowApi, query: QuerySpec, start: int, end: int, arrived: Callable[[], None]) -> None:
+    """Publish the example's slots in [start, end) through Airflow, then let its scheduled runs begin."""
+    api.wait_until_up()
+    api.ensure_pool(SPARK_POOL, os.cpu_count() or 2)
+    arrived()
+    _backfill(api, query, start, end)
+    api.unpause(f"ingest_{query.dataset}")
+    for error in api.import_errors():
+        say(f"warning: {error}")
 
 
 def _last_day(query: QuerySpec) -> tuple[int, int]:

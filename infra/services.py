@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ class Services:
     """The running services; `check` starts one again that has died, and raises when it keeps dying."""
 
     def __init__(self, home: AirflowHome) -> None:
-        self._logs = home.logs
+        self._logs, self._database = home.logs, home.database
         self._logs.mkdir(parents=True, exist_ok=True)
         self._environment = home.environment()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -38,6 +39,8 @@ class Services:
             ).returncode
         if code:
             raise ConfigError(f"Airflow's database could not be made: {self._last_lines('migrate')}")
+        with contextlib.closing(sqlite3.connect(self._database)) as database:
+            database.execute("PRAGMA journal_mode=WAL")  # kept in the file: readers and the writer no longer wait
 
     def start(self) -> None:
         """Start every service; each logs to a file of its own."""

@@ -17,7 +17,8 @@ from shedding.concepts import add_counts, replace_counts
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.intake import Intake
-from shedding.spark.layout import ROWS_PER_FILE, ranked
+from shedding.spark.layout import file_rows, ranked
+from shedding.spark.lines import blocks
 from shedding.spark.records import Part, read_records
 from shedding.spark.refine import Refined, partition_columns, refine
 from shedding.spark.store import append, count_keys, hours_of, written
@@ -51,12 +52,14 @@ def store_batch(
     """Write a batch and make it visible; DataError, and nothing visible, where the counts do not add up."""
     parts = {f"{intake.content_hash[:40]}@{attempt}": intake for intake in batch}
     write_log(settings, dataset.name, [_row("begun", source, intake) for source, intake in parts.items()], at)
-    records = read_records(spark, dataset, [Part(source, i.name, i.file, i.interval) for source, i in parts.items()])
-    refined = refine(dataset, records)
+    read = [Part(source, intake.name, intake.file, intake.interval) for source, intake in parts.items()]
     metadata = {"dataset": dataset.name, "attempt": attempt, "sources": len(parts)}
-    totals = _write_raw(settings, refined, batch, metadata)
-    broken = _write_broken(spark, settings, refined, parts, at, metadata) if totals["broken"] else {}
-    excluded = _excluded(refined, totals, list(parts))
+    with blocks(spark):
+        records = read_records(spark, dataset, read)
+        refined = refine(dataset, records)
+        totals = _write_raw(settings, refined, batch, records.total, metadata)
+        broken = _write_broken(spark, settings, refined, parts, at, metadata) if totals["broken"] else {}
+        excluded = _excluded(refined, totals, list(parts))
     rows = written(spark, settings, dataset, list(parts))
     counts = [(keyset, count_keys(rows, keyset)) for keyset in counted]
     hours: dict[str, dict[int, Any]] = defaultdict(dict)
@@ -65,6 +68,7 @@ def store_batch(
     for keyset, table in counts:
         add_counts(settings, keyset, table)
     newest = Arrivals.load(settings, dataset.name).last_event
+    known = [keyset.id for keyset in counted] + ([dataset.layout.id] if dataset.layout.id else [])
     entries: list[dict[str, Any]] = []
     late = 0
     for source, intake in parts.items():
@@ -76,7 +80,7 @@ def store_batch(
             "first_event": min((row["first"] for row in found.values()), default=None),
             "last_event": max((row["last"] for row in found.values()), default=None),
             "hours": json.dumps({str(hour): found[hour]["rows"] for hour in sorted(found)}),
-            "concepts": [keyset.id for keyset in counted],
+            "concepts": known,
             "detail": json.dumps(
                 {
                     "excluded": excluded[source],
@@ -89,7 +93,7 @@ def store_batch(
         entry["rows_read"] = entry["kept"] + entry["excluded"] + entry["quarantined"]
         late += _late(found, newest, dataset)
         entries.append(entry)
-    _check(dataset, batch, entries, totals, records.counts)
+    _check(dataset, batch, entries, totals, records.total)
     gone = sorted({old for intake in batch for old in intake.replaces})
     write_log(settings, dataset.name, entries + [{"state": "superseded", "source_id": old} for old in gone], at)
     sums = {name: sum(entry[name] for entry in entries) for name in ("rows_read", "kept", "excluded", "quarantined")}
@@ -126,13 +130,16 @@ def catch_up(
         write_log(settings, dataset.name, list(entries.values()), at)
 
 
-def _write_raw(settings: Settings, refined: Refined, batch: list[Intake], metadata: dict[str, Any]) -> dict[str, int]:
+def _write_raw(
+    settings: Settings, refined: Refined, batch: list[Intake], total: int | None, metadata: dict[str, Any]
+) -> dict[str, int]:
     """Write the kept rows and count all records in the same pass."""
     seen = Observation("records")
     reasons = list(refined.dataset.exclude)
     observed = refined.frame.observe(
         seen,
-        fn.count("*").alias("read"),
+        fn.count("*").alias("rows"),
+        fn.count("_verdict").alias("read"),
         fn.count_if(fn.col("_verdict") == 0).alias("kept"),
         fn.count_if(fn.col("_verdict") > 0).alias("broken"),
         *[fn.count_if(fn.col("_verdict") == -place).alias(f"excluded{place}") for place in range(1, len(reasons) + 1)],
@@ -141,7 +148,7 @@ def _write_raw(settings: Settings, refined: Refined, batch: list[Intake], metada
     partition_by = partition_columns(refined.dataset)
     uri = settings.table("raw", refined.dataset.name)
     if refined.dataset.layout.kind == "ranked":
-        append(ranked(rows, refined.dataset), uri, partition_by, metadata, ROWS_PER_FILE)
+        append(ranked(rows, refined.dataset, total), uri, partition_by, metadata, file_rows(total))
         return dict(seen.get)
     if 0 < sum(intake.size for intake in batch) < SMALL_BATCH:  # a generator cuts its rows by time already
         rows = rows.repartition(*partition_by)
@@ -178,7 +185,7 @@ def _excluded(refined: Refined, totals: dict[str, int], sources: list[str]) -> d
     found = {source: dict.fromkeys(reasons, 0) for source in sources}
     # Grouped, not filtered: a filter would be pushed below the parsing and parse a record once per check.
     for row in refined.frame.groupBy("_source", "_verdict").count().collect():
-        if row["_verdict"] < 0:
+        if row["_verdict"] is not None and row["_verdict"] < 0:
             found[row["_source"]][reasons[-row["_verdict"] - 1]] = row["count"]
     return found
 
@@ -195,19 +202,17 @@ def _check(
     batch: list[Intake],
     entries: list[dict[str, Any]],
     totals: dict[str, int],
-    counts: dict[str, int] | None,
+    total: int | None,
 ) -> None:
-    """What the tables hold must be what was read: over the batch, and per file where its records were counted."""
+    """What the tables hold must be what was read, and that what its files were found to hold before."""
     claims = {
         "read": sum(entry["rows_read"] for entry in entries),
         "kept": sum(entry["kept"] for entry in entries),
         "broken": sum(entry["quarantined"] for entry in entries),
     }
     wrong = [f"{name}: {totals[name]} seen, {value} stored" for name, value in claims.items() if value != totals[name]]
-    for entry in entries if counts is not None else []:
-        expected = counts[entry["source_id"]] if counts else 0
-        if entry["rows_read"] != expected:
-            wrong.append(f"{entry['name']}: {expected} records, {entry['rows_read']} accounted for")
+    if total is not None and totals["rows"] != total:
+        wrong.append(f"{total} lines or rows counted, {totals['rows']} seen")
     if wrong:
         names = f"{batch[0].name} and {len(batch) - 1} more"
         raise DataError(

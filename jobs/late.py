@@ -6,10 +6,12 @@ now have another one, or when one of the earlier slots that its windows reach in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shedding.audit_drift import audit_plan
 from shedding.config import Settings
 from shedding.memory import Memory
-from shedding.sides import Side, left_side
+from shedding.sides import Side, left_side, right_side
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.durations import parse_instant
 from shedding.tables import Table, slot_name
@@ -18,27 +20,29 @@ from shedding.tables import Table, slot_name
 def stale_slots(settings: Settings, catalog: Catalog, query: str) -> list[int]:
     """The computed slots whose rows have changed since, oldest first, as far back as `allowed_lateness` says.
 
-    Joins are left to the engineer: their runs carry the fingerprints of two datasets.
+    Of a join the rows of both datasets count, each as far back as its own `allowed_lateness`.
     """
     spec = catalog.query(query)
     runs = Table(settings.table("runs", query))
-    side = left_side(settings, catalog, spec)
-    watermark = side.arrivals.watermark
-    if spec.join is not None or watermark is None or not runs.exists():
+    sides = [left_side(settings, catalog, spec)]
+    if spec.join is not None:
+        sides.append(right_side(settings, catalog, spec))
+    reach = [s.arrivals.watermark - s.dataset.allowed_lateness for s in sides if s.arrivals.watermark is not None]
+    if len(reach) < len(sides) or not runs.exists():
         return []
-    length = spec.timeline.slot
-    oldest = watermark - side.dataset.allowed_lateness - length  # the first slot that may still end in time
+    oldest = min(reach) - spec.timeline.slot  # the first slot that may still end in time
     where = [("published", "=", True), ("slot", ">", slot_name(max(oldest, 0)))]
     rows = runs.read(where, columns=["slot", "leg", "raw_fingerprint"]).to_pylist()
     made_of = {parse_instant(row["slot"]): (row["leg"], row["raw_fingerprint"]) for row in rows}
     changed = {
-        slot for slot, (leg, then) in made_of.items() if raw_fingerprint(settings, spec, side, slot, leg) != then
+        slot for slot, (leg, then) in made_of.items() if raw_fingerprint(settings, spec, sides, slot, leg) != then
     }
     return sorted(slot for slot in made_of if changed & set(spec.timeline.slots_needed(slot)))
 
 
-def raw_fingerprint(settings: Settings, query: QuerySpec, side: Side, slot: int, leg: str) -> str:
-    """The fingerprint that a run of the slot would record now."""
-    memory = Memory(settings, query, side, query.measures, scans=None)  # nothing is scanned for a fingerprint
-    memory.prior_slots = audit_plan(query, side, slot).priors
-    return memory.raw_fingerprint(slot, leg)
+def raw_fingerprint(settings: Settings, query: QuerySpec, sides: Sequence[Side], slot: int, leg: str) -> str:
+    """The fingerprint that a run of the slot would record now; joins learn nothing from earlier slots."""
+    memories = [Memory(settings, query, side, query.measures, scans=None) for side in sides]  # nothing is scanned
+    if query.join is None:
+        memories[0].prior_slots = audit_plan(query, sides[0], slot).priors
+    return "-".join(memory.raw_fingerprint(slot, leg) for memory in memories)

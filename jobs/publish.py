@@ -6,10 +6,7 @@ table's columns mean to its readers is in PUBLISHED.md.
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
-import sys
-from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,8 +14,6 @@ import pyarrow.compute as pc
 from expectations.verdict import Verdict, read_verdict
 from shedding.config import Settings
 from shedding.errors import DataError
-from shedding.spec.catalog import load_catalog
-from shedding.spec.durations import parse_instant
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
 
@@ -124,21 +119,3 @@ def _metadata(query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> dic
         "attempt": verdict.attempt,
         "results_version": verdict.results_version,
     }
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Publish the slot by its last recorded verdict: `--query X --slot T --run-id R`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--query", required=True)
-    parser.add_argument("--slot", required=True, type=parse_instant)
-    parser.add_argument("--run-id", required=True)
-    arguments = parser.parse_args(argv)
-    settings = Settings.load()
-    query = load_catalog(settings.specs).query(arguments.query)
-    verdict = read_verdict(settings, query.name, arguments.slot, arguments.run_id)
-    print(publish(settings, query, arguments.slot, verdict, arguments.run_id))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

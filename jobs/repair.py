@@ -1,17 +1,14 @@
-"""Spark application: mend a slot that the gate refused, so that it can be judged again.
-
-    repair.py --query NAME --slot INSTANT --run-id ID
+"""Mend a slot that the gate refused, so that it can be judged again.
 
 `repair` computes the failing keys exactly, from their own rows only, and puts them among the others; where that
 would cost as much as the exact leg, or no key is to blame, the whole slot is computed exactly (`widen`). On an
-audited slot the exact rows are there already and nothing is read. Publishes nothing.
+audited slot the exact rows are there already: nothing is read and no JVM started. Publishes nothing.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +21,8 @@ from expectations.failing import Repair, plan_repair
 from expectations.summary import error_statistics
 from expectations.verdict import read_verdict
 from shedding.config import Settings
-from shedding.spec import Catalog, load_catalog
+from shedding.ledger import MADE_OF
+from shedding.spec import Catalog
 from shedding.spec.durations import format_instant, parse_instant
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
@@ -173,14 +171,16 @@ def _write(settings: Settings, evidence: Evidence, mended: _Mended, plan: Repair
     """Replace the leg's rows in `results`, then the slot's in `runs`; the gate pins both when it judges again."""
     query, slot = evidence.query, slot_name(evidence.slot)
     metadata = {"run_id": run_id, "repair": plan.why, "leg": mended.leg}
-    rows = mended.rows
-    for name, value in (("leg", mended.leg), ("slot", slot)):
-        rows = rows.add_column(0, name, pa.array([value] * rows.num_rows, pa.string()))
-    results = Table(settings.table("results", query.name), ("slot", "leg"))
-    results.replace(rows, {"slot": slot, "leg": mended.leg}, metadata)
     runs = Table(settings.table("runs", query.name), ("slot",))
     old = runs.read([("slot", "=", slot)], version=evidence.runs_version)
-    runs.replace(_run_rows(old, evidence, mended, plan, run_id, seconds), {"slot": slot}, metadata)
+    told = _run_rows(old, evidence, mended, plan, run_id, seconds)
+    made_of = told.filter(pc.equal(told["leg"], mended.leg)).select(list(MADE_OF)).slice(0, 1).to_pylist()[0]
+    rows = mended.rows.drop_columns([name for name in MADE_OF if name in mended.rows.column_names])
+    for name, value in {"leg": mended.leg, "slot": slot, **made_of}.items():
+        rows = rows.append_column(name, pa.array([value] * rows.num_rows, pa.string()))
+    results = Table(settings.table("results", query.name), ("slot", "leg"))
+    results.replace(rows, {"slot": slot, "leg": mended.leg}, metadata)
+    runs.replace(told, {"slot": slot}, metadata)
 
 
 def _run_rows(
@@ -230,31 +230,18 @@ def _missing(row: dict[str, Any], evidence: Evidence, here: pa.Table, start: int
     return int((positions(exact, here, evidence.query.group_by) < 0).sum())
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point under spark-submit."""
+def repair_slot(settings: Settings, catalog: Catalog, query: str, slot: int, run_id: str) -> RepairReport:
+    """`repair` with a session of its own, started only where rows must be read and stopped at the end."""
     from shedding.spark.session import start_session
 
-    parser = argparse.ArgumentParser(prog="repair", description=__doc__)
-    parser.add_argument("--query", required=True)
-    parser.add_argument("--slot", required=True, type=parse_instant)
-    parser.add_argument("--run-id", required=True)
-    arguments = parser.parse_args(argv)
-    settings = Settings.load()
-    catalog = load_catalog(settings.specs)
-    name = f"repair {arguments.query} {format_instant(arguments.slot)}"
     started: list[SparkSession] = []
 
     def session() -> SparkSession:
-        started.append(start_session(settings, name))
+        started.append(start_session(settings, f"repair {query} {format_instant(slot)}"))
         return started[0]
 
     try:
-        print(repair(session, settings, catalog, arguments.query, arguments.slot, arguments.run_id))
+        return repair(session, settings, catalog, query, slot, run_id)
     finally:
         for spark in started:
             spark.stop()
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

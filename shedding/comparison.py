@@ -17,19 +17,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shedding.answers import Answer, exact_answer, plain_answer
+from shedding.audit_drift import audit_plan
 from shedding.audits import AuditPlan
-from shedding.concept import Concept
+from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.keys import Keys, align
 from shedding.learnt import Learnt, learnt_answer
 from shedding.memory import EXACT, Scans
+from shedding.oracle import oracle_rates, own_concept
 from shedding.pane_sums import leg_panes
 from shedding.panes import Panes
-from shedding.planning import SlotConcept, allocate, learn
-from shedding.priors import LEARNT, Priors
+from shedding.planning import allocate, learn
+from shedding.priors import Priors
 from shedding.rates import Rates
 from shedding.scores import Score, measured
-from shedding.sides import Side, needed_counts
+from shedding.sides import Side, left_side, needed_counts
+from shedding.spec import Catalog
 from shedding.spec.query import MeasureSpec, QuerySpec
 from shedding.whole_values import whole_values
 from shedding.windowed import PaneRun, WindowSample
@@ -131,6 +134,24 @@ class _Experiment:
             )
 
 
+def compare_between(
+    settings: Settings,
+    catalog: Catalog,
+    query: QuerySpec,
+    scans: ExperimentScans,
+    span: tuple[int, int],
+    legs: Sequence[Leg],
+    estimates: Sequence[str] = ("shrunk",),
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """`compare` over the slots of [start, end) that have rows; DataError where none has."""
+    side, length = left_side(settings, catalog, query), query.timeline.slot
+    slots = [s for s in query.timeline.slots_between(*span) if side.arrivals.rows(s, s + length)]
+    if not slots:
+        raise DataError(f"dataset {query.dataset} has no rows in that interval; `sluice status` says what there is")
+    return compare(query, side, audit_plan(query, side, slots[-1]), scans, slots, legs, estimates, progress)
+
+
 def compare(
     query: QuerySpec,
     side: Side,
@@ -179,36 +200,21 @@ def _all_rates(query: QuerySpec, priors: Priors, slots: Sequence[int], legs: Seq
     values: list[list[Floats]] = [[] for _ in legs]
     for slot in slots:
         concept = learn(query, priors, slot)
-        own = _own(query, priors, slot, concept) if any(leg.policy == ORACLE for leg in legs) else concept
+        own = own_concept(query, priors, slot, concept) if any(leg.policy == ORACLE for leg in legs) else concept
         size = len(concept.keys)
         columns = dict(zip(concept.keys.names, concept.keys.columns, strict=True))
         tables.append(pa.table({"_slot": pa.array([slot] * size, pa.int64()), **columns}))
         for at, leg in enumerate(legs):
-            policy, known = ("optimal", own) if leg.policy == ORACLE else (leg.policy, concept)
-            budget = leg.fraction * concept.rows
-            rates = allocate(query, policy, known, budget).rates if concept.rows else np.zeros(0)
-            values[at].append(rates if size else np.zeros(0))
+            rows = leg.fraction * concept.rows
+            if not size or not rows:
+                values[at].append(np.zeros(0))
+            elif leg.policy == ORACLE:
+                values[at].append(oracle_rates(query, own.concept, rows))
+            else:
+                values[at].append(allocate(query, leg.policy, concept, rows).rates)
     keys, places = align(tables, tables[0].column_names)
     assert np.array_equal(np.concatenate(places), np.arange(len(keys))), "slots in order, keys sorted in each"
     return [Rates(leg.name, keys, np.concatenate(found)) for leg, found in zip(legs, values, strict=True)]
-
-
-def _own(query: QuerySpec, priors: Priors, slot: int, concept: SlotConcept) -> SlotConcept:
-    """The concept with the slot's own exact spread: what the oracle knows."""
-    run = PaneRun([priors.memory.panes(slot, EXACT)], concept.keys.names, [concept.keys])
-    window = run.window(slot, slot + query.timeline.slot)
-    spreads = []
-    for measure in query.measures:
-        if measure.agg not in LEARNT:
-            continue
-        moments = window.measures[measure.name].moments
-        mean = np.maximum(np.abs(moments.mean[0]), 1e-300)
-        spreads.append(np.sqrt(moments.m2[0] / np.maximum(moments.count[0], 1.0)) / mean)
-    if not spreads:
-        return concept
-    population, cost = concept.concept.population, concept.concept.cost
-    cv = np.minimum(np.stack(spreads, axis=1), 1e6)
-    return SlotConcept(concept.keys, Concept.grouped(population, cv=cv, cost=cost), concept.rows, 0.0)
 
 
 def _of_slot(rates: Rates, slot: int) -> Rates:

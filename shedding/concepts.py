@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -11,6 +13,8 @@ from shedding.errors import NotReadyError
 from shedding.spec.durations import as_datetime
 from shedding.spec.keyset import KeySet
 from shedding.tables import Table
+
+LEAST_U = "least_u"
 
 
 def concept_table(settings: Settings, keyset: KeySet) -> Table:
@@ -34,6 +38,7 @@ def replace_counts(settings: Settings, keyset: KeySet, counts: pa.Table, sources
 def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arrivals: Arrivals) -> pa.Table:
     """Exact counts of [start, end), both on pane borders: key columns, pane_start (microseconds), rows, rows_<column>.
 
+    `least_u` is the smallest u of the pane's rows of the key, NaN where some source was counted before it was kept.
     One row per pane and key that has rows, ordered by pane and key. Raises NotReadyError where a visible source
     of that stretch has not been counted yet: the next ingest run does it.
     """
@@ -45,8 +50,9 @@ def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arriva
     table = concept_table(settings, keyset)
     counts = ["rows", *(f"rows_{column}" for column in keyset.counted)]
     groups = ["pane_start", *keyset.keys]
-    if not table.exists():
-        return pa.table({name: pa.array([], pa.int64()) for name in [*groups, *counts]})
+    schema = table.schema()
+    if schema is None:
+        return _empty([*groups, *counts])
     where: list[tuple[str, str, object]] = [
         ("event_date", ">=", _date(start)),
         ("event_date", "<=", _date(end - 1)),
@@ -55,10 +61,20 @@ def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arriva
     ]
     if arrivals.hidden:
         where.append(("_source", "not in", sorted(arrivals.hidden)))
-    found = table.read(where, [*groups, *counts])
-    summed = found.group_by(groups, use_threads=False).aggregate([(name, "sum") for name in counts])
-    renamed = summed.rename_columns([*groups, *counts])
-    return renamed.select([*keyset.keys, "pane_start", *counts]).sort_by([(name, "ascending") for name in groups])
+    found = table.read(where, [*groups, *counts, *([LEAST_U] if LEAST_U in schema.names else [])])
+    if LEAST_U not in schema.names:
+        found = found.append_column(LEAST_U, pa.nulls(len(found), pa.float64()))
+    # One source without it leaves the key's least unknown, so nulls are not skipped.
+    wanted = [*((name, "sum", None) for name in counts), (LEAST_U, "min", pc.ScalarAggregateOptions(skip_nulls=False))]
+    summed = found.group_by(groups, use_threads=False).aggregate(wanted).rename_columns([*groups, *counts, LEAST_U])
+    known = summed.set_column(summed.num_columns - 1, LEAST_U, pc.fill_null(summed[LEAST_U], math.nan))
+    return known.select([*keyset.keys, "pane_start", *counts, LEAST_U]).sort_by(
+        [(name, "ascending") for name in groups]
+    )
+
+
+def _empty(names: list[str]) -> pa.Table:
+    return pa.table({name: pa.array([], pa.int64()) for name in names} | {LEAST_U: pa.array([], pa.float64())})
 
 
 def _stored(counts: pa.Table) -> pa.Table:

@@ -27,6 +27,7 @@ class Settings(BaseModel):
     jars: Path = Field(default=_PROJECT / ".jars", description="Delta's jars")
     master: str = Field(default="local[*]", description="Spark master")
     driver_memory: str = Field(default="3g", description="memory of the Spark driver")
+    java_options: str = Field(default="", description="options of the Spark driver's Java")
     shuffle_partitions: int = Field(default=4, gt=0, description="spark.sql.shuffle.partitions")
     docs: Path = Field(default=_PROJECT / "build" / "docs", description="Great Expectations' Data Docs")
 

@@ -12,7 +12,8 @@ from shedding.landing import LandedFile
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import format_instant
 
-BATCH_SOURCES = 64
+BATCH_SOURCES = 256
+BATCH_INTERVALS = 64
 BATCH_BYTES = 512 << 20
 
 
@@ -89,7 +90,7 @@ def plan_interval(dataset: DatasetSpec, start: int, end: int, arrivals: Arrivals
 
 
 def batches(intakes: list[Intake]) -> Iterator[list[Intake]]:
-    """Sources to ingest together: one layout, at most so many sources or bytes (a larger file alone)."""
+    """Sources to ingest together: one layout, at most so many files or intervals and bytes (a larger file alone)."""
     layouts: dict[tuple[str, ...], list[Intake]] = {}
     for intake in intakes:
         layouts.setdefault(intake.file.layout if intake.file else (), []).append(intake)
@@ -97,7 +98,8 @@ def batches(intakes: list[Intake]) -> Iterator[list[Intake]]:
         batch: list[Intake] = []
         size = 0
         for intake in group:
-            if batch and (len(batch) == BATCH_SOURCES or size + intake.size > BATCH_BYTES):
+            most = BATCH_SOURCES if intake.file else BATCH_INTERVALS
+            if batch and (len(batch) == most or size + intake.size > BATCH_BYTES):
                 yield batch
                 batch, size = [], 0
             batch.append(intake)

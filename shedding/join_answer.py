@@ -64,7 +64,9 @@ class JoinWork:
     def windows(self) -> list[LegWindow]:
         """Every window of every leg, scored."""
         slots = self.query.timeline.slots_needed(self.slot)
-        panes = [{s: memory.legs(s, self.legs) for s in slots} for memory in self.memories]
+        reach = self.query.timeline.windows(self.slot)[0][0]
+        parts = [(s, None if s == self.slot else reach) for s in slots]
+        panes = [{s: memory.legs(s, self.legs, since) for s, since in parts} for memory in self.memories]
         names = self.sides[0].keyset.keys
         tables = [part.keys.table() for side in panes for by_leg in side.values() for part in by_leg.values()]
         keys = align(tables, names)[0]

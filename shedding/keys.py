@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Index = npt.NDArray[np.int64]
+_ROOMY = 8  # how many codes a row may have room for before sorting is quicker
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +47,30 @@ def align(tables: Sequence[pa.Table], names: Sequence[str]) -> tuple[Keys, list[
     cuts = np.cumsum([0, *lengths])
     total = int(cuts[-1])
     code: Index = np.zeros(total, dtype=np.int64)
+    found = min(1, total)
     merged = [_merged([table.column(name) for table in tables]) for name in names]
     for column in merged:
         rank, size = _ranks(column)
-        _, code = np.unique(code * np.int64(size) + rank, return_inverse=True)
-        code = code.astype(np.int64)
+        code, found = _renumbered(code * np.int64(size) + rank, found * size)
     if names:
-        _, first = np.unique(code, return_index=True)
+        first = np.empty(found, dtype=np.int64)
+        first[code[::-1]] = np.arange(total)[::-1]
         columns = tuple(column.take(pa.array(first, pa.int64())) for column in merged)
         keys = Keys(tuple(names), columns, len(first))
     else:
         keys = Keys((), (), 1)
     return keys, [code[a:b] for a, b in itertools.pairwise(cuts)]
+
+
+def _renumbered(code: Index, bound: int) -> tuple[Index, int]:
+    """Codes below `bound` as numbers without gaps, in the same order, and how many there are."""
+    if bound > _ROOMY * len(code):
+        distinct, numbers = np.unique(code, return_inverse=True)
+        return numbers.astype(np.int64), len(distinct)
+    there = np.zeros(bound, dtype=np.int64)  # a table of all codes, where it is not much larger than the rows: no sort
+    there[code] = 1
+    number = np.cumsum(there)
+    return number[code] - 1, int(number[-1]) if bound else 0
 
 
 def _merged(columns: Sequence[Any]) -> Any:

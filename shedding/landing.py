@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,17 +13,20 @@ from typing import IO, cast
 
 from shedding.config import Settings
 from shedding.errors import SourceError
+from shedding.line_count import BLOCK, LineCounter
 from shedding.spec.dataset import DatasetSpec, DelimitedSource, FileSource, ParquetSource
 
 CHUNK = 1 << 22
 _PEEK = 1 << 16
+_DAMAGES = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 @dataclass(frozen=True, slots=True)
 class LandedFile:
     """A file that can be ingested: its name below the landing directory, its content's hash, its layout.
 
-    `layout` is what tells files apart that cannot be read together: header names, or a Parquet schema.
+    `layout` is what tells files apart that cannot be read together: header names, or a Parquet schema. Of a text,
+    `lines` are all its lines and `before` those before each block of it; a compressed one is one block.
     """
 
     path: Path
@@ -30,6 +34,8 @@ class LandedFile:
     content: str
     size: int
     layout: tuple[str, ...]
+    lines: int = 0
+    before: tuple[int, ...] = (0,)
 
 
 def landed_files(settings: Settings, dataset: DatasetSpec) -> list[Path]:
@@ -61,7 +67,9 @@ def inspect(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFile:
                 f"{path} lacks the declared column{'s' * (len(missing) > 1)} {', '.join(missing)}; it has "
                 f"{', '.join(sorted(names))[:300]}; mend the file, or `source:` in datasets/{dataset.name}.yaml"
             )
-    return LandedFile(path.resolve(), _name(settings, path), _hash(path), size, layout)
+    content, counter = _passed(path, isinstance(dataset.source, ParquetSource))
+    place = path.resolve(), _name(settings, path)
+    return LandedFile(*place, content, size, layout, counter.lines, tuple(counter.before))
 
 
 def _has_header(dataset: DatasetSpec) -> bool:
@@ -76,16 +84,35 @@ def _name(settings: Settings, path: Path) -> str:
         return path.name
 
 
-def _hash(path: Path) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+def _passed(path: Path, binary: bool) -> tuple[str, LineCounter]:
+    """The hash of a file's bytes and the lines of its text, in one pass; a second one where it is compressed."""
+    digest, counter = hashlib.blake2b(digest_size=16), LineCounter(BLOCK)
+    zipped = path.suffix == ".gz"
     with path.open("rb") as stream:
         for chunk in _chunks(stream):
             digest.update(chunk)
-    return digest.hexdigest()
+            if not (binary or zipped):
+                counter.add(chunk)
+    return digest.hexdigest(), _unzipped_lines(path) if zipped and not binary else counter
+
+
+def _unzipped_lines(path: Path) -> LineCounter:
+    counter = LineCounter(sys.maxsize)
+    try:
+        with gzip.open(path, "rb") as stream:
+            for chunk in _chunks(cast(IO[bytes], stream)):
+                counter.add(chunk)
+    except _DAMAGES as error:
+        raise _damaged(path, error) from error
+    return counter
+
+
+def _damaged(path: Path, error: Exception) -> SourceError:
+    return SourceError(f"{path} is cut short or damaged ({error}); nothing of it was kept; deliver it again")
 
 
 def _text_layout(path: Path, dataset: DatasetSpec) -> tuple[str, ...]:
-    """The header's names where there is one; reads a compressed file to its end, so that a cut one is noticed."""
+    """The header's names where there is one."""
     with path.open("rb") as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
     if zipped != (path.suffix == ".gz"):
@@ -95,12 +122,8 @@ def _text_layout(path: Path, dataset: DatasetSpec) -> tuple[str, ...]:
     try:
         with cast(IO[bytes], gzip.open(path, "rb") if zipped else path.open("rb")) as stream:
             start = stream.read(_PEEK)
-            for _ in _chunks(stream) if zipped else ():
-                pass
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SourceError(
-            f"{path} is cut short or damaged ({error}); nothing of it was kept; deliver it again"
-        ) from error
+    except _DAMAGES as error:
+        raise _damaged(path, error) from error
     if b"\x00" in start:
         raise SourceError(f"{path} is binary, not text; deliver text, or declare another source kind")
     if not start.strip():

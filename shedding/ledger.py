@@ -17,6 +17,9 @@ from shedding.spec.query import MeasureSpec
 from shedding.tables import slot_name
 
 Floats = npt.NDArray[np.float64]
+MADE_OF = ("raw_fingerprint", "spec_fingerprint")
+"""Columns that rows of results share with the run rows they belong to: equal ones were made of the same rows by the
+same specification, so a reader between the two commits of a run can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ def _window_rows(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) 
     columns["sampled_rows"] = pa.array(answer.sample.sampled_rows[shown].astype(np.int64))
     population = answer.sample.rows[shown]
     columns["population"] = pa.array(population, pa.float64(), mask=np.isnan(population))
+    for name in MADE_OF:
+        columns[name] = pa.array([window.extra.get(name)] * size, pa.string())
     return pa.table(columns)
 
 

@@ -21,12 +21,14 @@ from shedding.moments import Moments
 from shedding.pane_sums import leg_panes
 from shedding.panes import Panes, Stat
 from shedding.rates import Rates
-from shedding.sides import Side, needed_counts
+from shedding.sides import Side, deepest_of, needed_counts
 from shedding.spec.query import MeasureSpec, QuerySpec
 from shedding.tables import Table, slot_name
 
 EXACT = "exact"
-_FORMAT = 1  # raise it when the meaning of a pane's columns changes
+TAIL = ".tail"
+"""Suffix of a leg of which only the last panes of a slot are kept: those that the next slot's windows reach into."""
+_FORMAT = 2  # raise it when the meaning of a pane's columns or a policy's rates change
 
 
 class Scans(Protocol):
@@ -81,6 +83,7 @@ class Memory:
         self._table = Table(settings.table("panes", query.name), ("slot", "leg"))
         self._scans, self._suffix = scans, suffix
         self._cache: dict[tuple[int, str], Panes] = {}
+        self._sought: set[tuple[int, str]] = set()
         self.allocate: Allocate | None = None
         self.prior_slots: Callable[[int], Sequence[int]] = lambda _: ()
         self.metadata: Mapping[str, Any] = {}
@@ -92,17 +95,25 @@ class Memory:
         """The panes of one slot and leg."""
         return self.legs(slot, [leg])[leg]
 
-    def legs(self, slot: int, legs: Sequence[str]) -> dict[str, Panes]:
-        """The panes of several legs of a slot; those that are missing come from one scan."""
+    def legs(self, slot: int, legs: Sequence[str], since: int | None = None) -> dict[str, Panes]:
+        """The panes of several legs of a slot, from the instant `since` on; those that are missing come from one scan.
+
+        Whether the whole slot or only its tail was remembered makes no difference to what is returned.
+        """
+        start = slot if since is None else max(slot, since)
         self.fetch([slot], legs)
-        missing = [leg for leg in legs if (slot, leg) not in self._cache]
+        names = {leg: leg if start == slot or (slot, leg) in self._cache else leg + TAIL for leg in legs}
+        missing = [leg for leg in legs if (slot, names[leg]) not in self._cache]
         if missing:
-            self._compute(slot, missing)
-        return {leg: self._cache[slot, leg] for leg in legs}
+            self._compute(slot, missing, start)
+        found = {leg: self._cache[slot, names[leg]] for leg in legs}
+        return found if start == slot else {leg: panes.since(start, self.measures) for leg, panes in found.items()}
 
     def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
-        """Read what is fresh of these slots and legs, in one go."""
-        wanted = [(slot, leg) for slot in slots for leg in legs if (slot, leg) not in self._cache]
+        """Read what is fresh of these slots and legs, whole or tail, in one go."""
+        wanted = [(slot, leg + part) for slot in slots for leg in legs for part in ("", TAIL)]
+        wanted = [key for key in wanted if key not in self._sought and key not in self._cache]
+        self._sought.update(wanted)  # what was not there once is computed, not looked for again
         if not wanted or not self._table.exists():
             return
         names = sorted({slot_name(slot) for slot, _ in wanted})
@@ -112,7 +123,7 @@ class Memory:
         for slot, leg in wanted:
             mine = (_text(rows, "slot") == slot_name(slot)) & (_text(rows, "leg") == self._name(leg))
             part = rows.filter(pa.array(mine))
-            if part.num_rows and self._is_fresh(part, slot, leg):
+            if part.num_rows and self._is_fresh(part, slot, leg.removesuffix(TAIL)):
                 self._cache[slot, leg] = Panes.of_table(part, self.side.keyset.keys, self.measures)
 
     def raw_fingerprint(self, slot: int, leg: str) -> str:
@@ -140,12 +151,11 @@ class Memory:
         found = {(row["raw_fingerprint"], row["spec_fingerprint"]) for row in rows.slice(0, 1).to_pylist()}
         return found == {(self.raw_fingerprint(slot, leg), self.spec_fingerprint(leg))}
 
-    def _compute(self, slot: int, legs: Sequence[str]) -> None:
+    def _compute(self, slot: int, legs: Sequence[str], start: int) -> None:
         end = slot + self.query.timeline.slot
         if not self.side.arrivals.rows(slot, end):
             for leg in legs:
-                self._cache[slot, leg] = self._empty()
-                self._write(slot, leg, self._cache[slot, leg])
+                self._remember(slot, leg, start, self._empty())
             return
         shed = [leg for leg in legs if leg != EXACT]
         rates: Mapping[str, Rates] = {}
@@ -153,8 +163,8 @@ class Memory:
             assert self.allocate is not None, "shed legs need an allocator"
             rates = self.allocate(slot, shed)
         drawn = [rates[leg] for leg in shed]
-        scanned = self._scans.panes(self.side, self.measures, slot, end, drawn, EXACT in legs)
-        counts = needed_counts(self.side, self.query.timeline, slot, end) if shed else None
+        scanned = self._scans.panes(self.side, self.measures, start, end, drawn, EXACT in legs)
+        counts = needed_counts(self.side, self.query.timeline, start, end) if shed else None
         for leg in legs:
             panes = leg_panes(
                 scanned,
@@ -164,14 +174,15 @@ class Memory:
                 counts=counts,
                 rates=rates.get(leg),
             )
-            self._cache[slot, leg] = panes
-            self._write(slot, leg, panes)
+            self._remember(slot, leg, start, panes)
         self.computed_rows += float(scanned.column("rows").to_numpy().sum())
-        self.scanned_rows += self.side.arrivals.rows(slot, end)
-        self.scanned_bytes += self.side.bytes(slot, end)
+        self.scanned_rows += self.side.arrivals.rows(start, end)
+        self.scanned_bytes += self.side.bytes(start, end, deepest=deepest_of(scanned))
 
-    def _write(self, slot: int, leg: str, panes: Panes) -> None:
-        where = {"slot": slot_name(slot), "leg": self._name(leg)}
+    def _remember(self, slot: int, leg: str, start: int, panes: Panes) -> None:
+        name = leg if start == slot else leg + TAIL
+        self._cache[slot, name] = panes
+        where = {"slot": slot_name(slot), "leg": self._name(name)}
         prints = {
             "raw_fingerprint": self.raw_fingerprint(slot, leg),
             "spec_fingerprint": self.spec_fingerprint(leg),

@@ -14,7 +14,7 @@ from shedding.keys import align
 from shedding.moments import Moments
 from shedding.panes import Panes, Stat
 from shedding.rates import Rates
-from shedding.spark.fixed_point import FixedPoint
+from shedding.spark.fixed_point import FixedPoint, total_of_halves
 from shedding.spec.query import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
@@ -39,7 +39,9 @@ class _Groups:
         return found
 
     def fixed(self, prefix: str, magnitude: int) -> Pair:
-        """The exact sum whose digits are the columns `<prefix>0`, `<prefix>1`, ..."""
+        """The exact sum whose halves are the columns `<prefix>_high` and `_low`, or its digits `<prefix>0`, ..."""
+        if f"{prefix}_high" in self._table.column_names:
+            return total_of_halves(self.total(f"{prefix}_high"), self.total(f"{prefix}_low"))
         unit = FixedPoint(magnitude)
         return unit.total([self.total(f"{prefix}{i}") for i in range(len(unit.exponents))])
 

@@ -72,6 +72,11 @@ class Panes:
             columns |= {f"{name}_{part}": column for part, column in _stat_columns(stat).items()}
         return pa.table(columns)
 
+    def since(self, instant: int, measures: Sequence[MeasureSpec]) -> Panes:
+        """The panes that start at `instant` or later, and their keys alone."""
+        rows = self.table({}).filter(pa.array(self.start >= instant))
+        return Panes.of_table(rows, self.keys.names, measures)
+
     @classmethod
     def of_table(cls, rows: pa.Table, keys: Sequence[str], measures: Sequence[MeasureSpec]) -> Panes:
         """The inverse of `table`: the same bits again."""

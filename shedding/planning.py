@@ -22,8 +22,10 @@ from shedding.priors import Priors, expected_rows
 from shedding.rates import Rates
 from shedding.sides import needed_counts
 from shedding.spec.query import QuerySpec
+from shedding.windows import Timeline
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
@@ -120,6 +122,7 @@ class _Populations:
     windows: Floats
     rows: float
     unseen_share: float
+    least_u: Floats
 
 
 def _counted(priors: Priors, slot: int, counts: pa.Table) -> _Populations:
@@ -127,10 +130,26 @@ def _counted(priors: Priors, slot: int, counts: pa.Table) -> _Populations:
     past = [keys.table() for keys in priors.keys(slot)] if names else []
     keys, places = align([counts, *past], names)
     rows = np.bincount(places[0], _numbers(counts, "rows"), minlength=len(keys)).astype(np.float64)
-    block = counts.column("pane_start").to_numpy() // priors.query.timeline.size
+    timeline = priors.query.timeline
+    block = counts.column("pane_start").to_numpy() // max(timeline.size, timeline.slide)
     pairs = np.unique(np.stack([places[0], block]), axis=1)[0]
     windows = np.maximum(np.bincount(pairs, minlength=len(keys)).astype(np.float64), 1.0)
-    return _Populations(keys, rows, windows, float(rows.sum()), 0.0)
+    least = _least_u(timeline, counts, places[0], windows)
+    return _Populations(keys, rows, windows, float(rows.sum()), 0.0, least)
+
+
+def _least_u(timeline: Timeline, counts: pa.Table, place: Ints, windows: Floats) -> Floats:
+    """The smallest u of the keys whose rows all lie in the same windows, so that it is theirs in each; else nan.
+
+    That is a key of one pane, or of one window where windows do not overlap; none where a window outlasts the slot.
+    """
+    if timeline.size > timeline.slot:
+        return np.full(windows.size, np.nan)
+    panes = np.bincount(place, minlength=windows.size)
+    alone = (panes == 1) | ((windows == 1) & (timeline.slide >= timeline.size))
+    least = np.full(windows.size, np.inf)
+    np.minimum.at(least, place, _numbers(counts, "least_u"))  # nan, unknown, stays nan
+    return np.where(alone & np.isfinite(least), least, np.nan)
 
 
 def _expected(priors: Priors, slot: int) -> _Populations:
@@ -146,7 +165,7 @@ def _expected(priors: Priors, slot: int) -> _Populations:
         expected, unseen = np.array([rows]), 0.0
     scale = rows * (1 - unseen) / expected.sum() if expected.sum() else 0.0
     windows = np.full(len(keys), max(1.0, timeline.slot / timeline.size))
-    return _Populations(keys, expected * scale, windows, rows, unseen)
+    return _Populations(keys, expected * scale, windows, rows, unseen, np.full(len(keys), np.nan))
 
 
 def _concept(priors: Priors, slot: int, populations: _Populations, per_window: Floats, *, known: bool) -> Concept:
@@ -156,8 +175,9 @@ def _concept(priors: Priors, slot: int, populations: _Populations, per_window: F
     there = populations.slot_rows > 0
     population = per_window[there]
     cost = populations.slot_rows[there] / population
+    least = populations.least_u[there]
     if not found:
-        return Concept.grouped(population, known=known, cost=cost)
+        return Concept.grouped(population, known=known, cost=cost, least_u=least)
     return Concept.grouped(
         population,
         known=known,
@@ -165,6 +185,7 @@ def _concept(priors: Priors, slot: int, populations: _Populations, per_window: F
         scale=np.stack([np.abs(prior.value[there]) for prior in found], axis=1),
         prior_variance=np.stack([prior.variance[there] for prior in found], axis=1),
         cost=cost,
+        least_u=least,
     )
 
 

@@ -22,6 +22,8 @@ from shedding.spec.query import QuerySpec
 from shedding.tables import Table
 from shedding.windows import Timeline
 
+_DEEPEST = b"deepest_rank"
+
 
 @dataclass(frozen=True)
 class Side:
@@ -55,10 +57,11 @@ class Side:
         hours = (-(-end // HOUR) - start // HOUR) * HOUR
         return self.arrivals.rows(start, end) * (end - start) / hours
 
-    def bytes(self, start: int, end: int, keys: pa.Table | None = None) -> int:
+    def bytes(self, start: int, end: int, keys: pa.Table | None = None, deepest: int | None = None) -> int:
         """Bytes of the data files that a scan of [start, end) cannot skip by partition or event-time statistics.
 
-        With `keys` (one row a key) those that a scan of their rows cannot skip by the key's statistics either.
+        With `keys` (one row a key) those that a scan of their rows cannot skip by the key's statistics either; with
+        `deepest` those that have a rank up to it.
         """
         from deltalake import DeltaTable
 
@@ -74,7 +77,8 @@ class Side:
             if date is not None and not dates[0] <= date <= dates[1]:
                 continue
             first, last = _utc(file.get("min.event_time")), _utc(file.get("max.event_time"))
-            if (first is None or first < high) and (last is None or last >= low) and _may_hold(file, keys):
+            inside = (first is None or first < high) and (last is None or last >= low)
+            if inside and _may_hold(file, keys) and _reaches(file, deepest):
                 total += file["size_bytes"]
         return total
 
@@ -94,6 +98,17 @@ def needed_counts(side: Side, timeline: Timeline, start: int, end: int) -> pa.Ta
         return counts
     inside = counts.column("pane_start").to_numpy().astype(np.int64) % timeline.slide < timeline.size
     return counts.filter(pa.array(inside))
+
+
+def marked(scanned: pa.Table, deepest: int) -> pa.Table:
+    """What a scan found, with a note that it read ranked files only down to a rank."""
+    return scanned.replace_schema_metadata({_DEEPEST: str(deepest)})
+
+
+def deepest_of(scanned: pa.Table) -> int | None:
+    """The rank down to which a scan read; None where it read all ranks."""
+    note = (scanned.schema.metadata or {}).get(_DEEPEST)
+    return None if note is None else int(note)
 
 
 def left_side(settings: Settings, catalog: Catalog, query: QuerySpec) -> Side:
@@ -117,6 +132,12 @@ def _may_hold(file: Mapping[str, Any], keys: pa.Table | None) -> bool:
     if least is None or largest is None:
         return True
     return any(key is None or least <= key <= largest for key in keys.column(0).to_pylist())
+
+
+def _reaches(file: Mapping[str, Any], deepest: int | None) -> bool:
+    """Whether a file may hold a rank up to the deepest that is wanted."""
+    least = file.get("min._rank")
+    return deepest is None or least is None or least <= deepest
 
 
 def _utc(moment: dt.datetime | None) -> dt.datetime | None:

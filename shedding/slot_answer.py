@@ -106,7 +106,8 @@ class _SlotWork:
         if learns:
             self.priors.load(self.slot, self.query.shed.policy)
         self.memory.fetch(slots, self.legs)
-        panes = {s: self.memory.legs(s, self.legs) for s in slots}
+        reach = self.query.timeline.windows(self.slot)[0][0]  # the first instant that a window of this slot needs
+        panes = {s: self.memory.legs(s, self.legs, None if s == self.slot else reach) for s in slots}
         past = self.priors.keys(self.slot, depth=2) if learns else []
         keys = self._all_keys([p.keys for by_leg in panes.values() for p in by_leg.values()] + past)
         runs = {leg: PaneRun([panes[s][leg] for s in slots], keys.names, [keys]) for leg in self.legs}

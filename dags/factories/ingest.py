@@ -7,11 +7,12 @@ from airflow.sdk import DAG, Param
 from factories.assets import announce_version, raw_asset
 from factories.documentation import dataset_page
 from factories.late_tasks import publish_again
-from factories.schedule import START, timetable
+from factories.schedule import scheduled
 from factories.spark import spark_job
 from shedding.config import Settings
 from shedding.spec import Catalog, DatasetSpec
 
+# A generator makes the rows of this interval; with files it says up to when the landing directory was looked at.
 FROM = "{{ params['from'] or (data_interval_start or dag_run.run_after).isoformat() }}"
 TO = "{{ params['to'] or (data_interval_end or dag_run.run_after).isoformat() }}"
 
@@ -19,24 +20,20 @@ TO = "{{ params['to'] or (data_interval_end or dag_run.run_after).isoformat() }}
 def ingest_dag(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> DAG:
     """`ingest_<dataset>`: one Spark application a run, one run at a time."""
     asset = raw_asset(dataset.name)
-    generated = dataset.source.kind == "generator"
     with DAG(
         f"ingest_{dataset.name}",
         description=dataset.description or f"Rows of {dataset.name} into raw/{dataset.name}",
-        schedule=timetable(dataset.schedule.every),
-        start_date=START,
-        catchup=False,
-        auto_register=False,
+        **scheduled(dataset.schedule.every),
         max_active_runs=1,
         tags=["ingest", dataset.source.kind, *dataset.tags],
         default_args={"owner": dataset.owner},
-        params=_interval_params() if generated else {},
+        params=_interval_params(),
         doc_md=dataset_page(dataset, catalog),
     ) as dag:
         ingest = spark_job(
             settings,
             "ingest",
-            ["--dataset", dataset.name, *(["--from", FROM, "--to", TO] if generated else [])],
+            ["--dataset", dataset.name, "--from", FROM, "--to", TO],
             task_id="ingest",
             outlets=[asset],
             post_execute=announce_version(settings, asset),

@@ -6,12 +6,10 @@ import datetime as dt
 
 from airflow.sdk import DAG, task
 
-from factories.schedule import START, timetable
+from factories.schedule import DAY, scheduled
 from factories.spark import RETRIES
 from shedding.config import Settings
 from shedding.spec import Catalog
-
-DAY = 86_400_000_000
 
 
 def maintenance_dag(catalog: Catalog, settings: Settings, doc_md: str) -> DAG:
@@ -19,10 +17,7 @@ def maintenance_dag(catalog: Catalog, settings: Settings, doc_md: str) -> DAG:
     with DAG(
         "maintenance",
         description="OPTIMIZE, VACUUM and removal of hidden rows, once a day",
-        schedule=timetable(DAY),
-        start_date=START,
-        catchup=False,
-        auto_register=False,
+        **scheduled(DAY),
         max_active_runs=1,
         max_active_tasks=1,
         tags=["maintenance"],

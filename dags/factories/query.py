@@ -10,7 +10,7 @@ from airflow.sdk import DAG, Param, chain
 
 from factories import slot_tasks
 from factories.documentation import query_page
-from factories.schedule import START, timetable
+from factories.schedule import scheduled
 from factories.spark import spark_job
 from shedding.config import Settings
 from shedding.spec import Catalog, QuerySpec
@@ -24,10 +24,7 @@ def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
     with DAG(
         f"query_{query.name}",
         description=query.description or f"Windows of {query.dataset}, within an error budget",
-        schedule=timetable(query.schedule.every),
-        start_date=START,
-        catchup=False,
-        auto_register=False,
+        **scheduled(query.schedule.every),
         max_active_runs=2,
         tags=["query", query.shed.policy, query.dataset, *query.tags],
         default_args={"owner": query.owner},
@@ -36,10 +33,11 @@ def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
         doc_md=query_page(query),
     ) as dag:
         wait = slot_tasks.wait_for_raw(query, catalog, settings)
-        aggregate = _slot_job(settings, query, "aggregate")
+        arguments = ["--query", query.name, "--slot", SLOT, "--run-id", "{{ run_id }}"]
+        aggregate = spark_job(settings, "aggregate", arguments, task_id="aggregate")
         publish = slot_tasks.publish(query, settings, trigger_rule=ONE_UPSTREAM)
         quarantine = slot_tasks.quarantine(query, settings, trigger_rule=ONE_UPSTREAM)
-        remedy = _remedy(query, settings)
+        remedy = _remedy(query, catalog, settings)
         gate = slot_tasks.gate(query, settings, "gate", failed=remedy[0].task_id if remedy else "quarantine")
         wait >> aggregate >> gate >> publish
         chain(gate, *remedy, quarantine)
@@ -48,16 +46,12 @@ def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
     return dag
 
 
-def _slot_job(settings: Settings, query: QuerySpec, job: str) -> Any:
-    arguments = ["--query", query.name, "--slot", SLOT, "--run-id", "{{ run_id }}"]
-    return spark_job(settings, job, arguments, task_id=job)
-
-
-def _remedy(query: QuerySpec, settings: Settings) -> list[Any]:
+def _remedy(query: QuerySpec, catalog: Catalog, settings: Settings) -> list[Any]:
     """What a failed gate leads to before quarantine: the steps, the last of which decides; none: straight there."""
     kind = query.gate.on_failure
     if kind in ("repair", "widen"):
-        return [_slot_job(settings, query, "repair"), slot_tasks.gate(query, settings, "gate_again", "quarantine")]
+        mended = slot_tasks.repair(query, catalog, settings)
+        return [mended, slot_tasks.gate(query, settings, "gate_again", "quarantine")]
     if kind == "ask":
         ask = _ask(query)
         return [ask, slot_tasks.record_decision(query, settings)(ask.output)]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 from airflow.sdk import CronDataIntervalTimetable, DeltaDataIntervalTimetable
 
 MINUTE, HOUR, DAY, WEEK = 60_000_000, 3_600_000_000, 86_400_000_000, 604_800_000_000
 START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 """Every DAG starts at the epoch: any past slot may be backfilled, and catch-up is off."""
+
+
+def scheduled(every: int) -> dict[str, Any]:
+    """What every scheduled DAG is made with: one run per interval, none for the past, registered by its module."""
+    return {"schedule": timetable(every), "start_date": START, "catchup": False, "auto_register": False}
 
 
 def timetable(every: int) -> CronDataIntervalTimetable | DeltaDataIntervalTimetable:

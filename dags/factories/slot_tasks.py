@@ -1,4 +1,4 @@
-"""The tasks of a slot that need no JVM: waiting, judging, publishing, quarantining.
+"""The tasks of a slot that Airflow runs itself: waiting, judging, repairing, publishing, quarantining.
 
 Heavy packages are imported when a task runs; the functions they call are those of `sluice run`.
 """
@@ -15,7 +15,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from factories import data_docs_link
 from factories.assets import published_asset
-from factories.spark import RETRIES
+from factories.spark import POOL, RETRIES
 from shedding.config import Settings
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.durations import format_instant, parse_instant
@@ -74,6 +74,18 @@ def gate(query: QuerySpec, settings: Settings, task_id: str, failed: str) -> Any
     judged = judge_slot()
     judged.operator.operator_extra_links = (data_docs_link.DataDocsLink(),)
     return judged
+
+
+def repair(query: QuerySpec, catalog: Catalog, settings: Settings) -> Any:
+    """Compute exactly what the gate refused; a JVM is started only where the exact rows are not there already."""
+
+    @task(task_id="repair", pool=POOL, **RETRIES)
+    def repair_slot() -> None:
+        from jobs import repair
+
+        print(repair.repair_slot(settings, catalog, query.name, *_this_slot(query)))
+
+    return repair_slot().operator
 
 
 def record_decision(query: QuerySpec, settings: Settings) -> Any:

@@ -99,8 +99,7 @@ def split(concept: Concept, budget: Budget) -> Share:
 def completeness_floor(concept: Concept, budget: Budget) -> Floats:
     """Least rates that lose no key: zeros for best effort.
 
-    Required, and the key's smallest u is known: 1/N, one row. `settle` then sets the threshold just above that u, so
-    one row is kept with certainty: the fixed-size form with n = 1.
+    Required, and the key's smallest u is known: 1/N, one row, which `settle` then keeps with certainty.
     Required otherwise: a key of N rows is missed at rate r with probability (1 - r)^N (1/e at r = 1/N). The rates keep
     the expected number of missed keys, hence the probability of missing any, below `LOSS`: r = 1 - (LOSS / K)^(1/N);
     keys of no more than log(K / LOSS) rows are kept whole. Holds for known populations, for estimated ones as far as
@@ -113,3 +112,10 @@ def completeness_floor(concept: Concept, budget: Budget) -> Floats:
     floor = -np.expm1(-rows / concept.population)
     thrown = np.where(concept.population <= rows, 1.0, floor)
     return np.where(np.isnan(concept.least_u), thrown, np.minimum(1.0, 1.0 / concept.population))
+
+
+def one_row_floor(concept: Concept, capacity: float) -> Floats:
+    """The rate that gives every key one row, all of them scaled down alike where the capacity is less than that."""
+    one = np.minimum(1.0, 1.0 / concept.population)
+    cost = float(np.sum(one * concept.full_cost))
+    return one * min(1.0, capacity / cost) if cost > 0 else one

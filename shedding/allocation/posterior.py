@@ -14,8 +14,9 @@ from shedding.concept import Concept
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RESERVE = 0.2
-"""Part of the budget that stays uniform, so that nothing starves."""
+RESERVE = 0.1
+"""Part of the budget that stays uniform, so that nothing starves. Against a fifth, a tenth lowers the measured error on
+seven of eight replays by 1 to 14 % and raises it on the eighth (fares by medallion) by 3 to 5 %."""
 
 
 def posterior_error(n: Floats, population: Floats, spread: Floats, prior: Floats) -> Floats:
@@ -58,7 +59,7 @@ class PosteriorCurve:
 
 
 def posterior_rates(concept: Concept, curve: PosteriorCurve, capacity: float, lower: Floats) -> Floats:
-    """Rates of least summed posterior error: at least `lower` and a fifth of the uniform rate, the rest greedily.
+    """Rates of least summed posterior error: at least `lower` and a tenth of the uniform rate, the rest greedily.
 
     The reserve is a floor, not an extra: a key that earns more by its curve has no claim on it besides. That keeps the
     rates monotone in the budget.

@@ -54,26 +54,19 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _compare(
     arguments: argparse.Namespace, settings: Settings, policies: Sequence[str], span: tuple[int, int]
 ) -> list[dict[str, Any]]:
-    from shedding.audit_drift import audit_plan
-    from shedding.comparison import Leg, compare
-    from shedding.sides import left_side
+    from shedding.comparison import Leg, compare_between
     from shedding.spark.session import spark_session
     from shedding.spark.slot_scan import SlotScan
 
     catalog = load_catalog(settings.specs)
     query = catalog.query(arguments.query)
-    side = left_side(settings, catalog, query)
-    slots = [s for s in query.timeline.slots_between(*span) if side.arrivals.rows(s, s + query.timeline.slot)]
-    if not slots:
-        raise SluiceError(f"dataset {query.dataset} has no rows in that interval; `sluice status` says what there is")
-    plan = audit_plan(query, side, slots[-1])
     legs = [Leg(policy, fraction) for policy in policies for fraction in arguments.budgets]
     with (
         Progress(f"compare {query.name}") as progress,
         spark_session(settings, f"sluice compare {query.name}") as spark,
     ):
         scans = SlotScan(spark, settings, query)
-        return compare(query, side, plan, scans, slots, legs, arguments.estimates, progress.step)
+        return compare_between(settings, catalog, query, scans, span, legs, arguments.estimates, progress.step)
 
 
 def plot(lines: Sequence[Mapping[str, Any]], query: QuerySpec, file: Path) -> None:

@@ -73,15 +73,20 @@ def _lower_level(size: Floats, left: Floats, p: float, tail: float) -> Floats:
     between X_(r) and X_(r+1) Nyblom's weight, which linear interpolation of a() would get wrong at small n.
     """
     rank, beyond = np.zeros_like(size), np.floor(size) + 1
-    while np.any(beyond - rank > 1):  # the last whole rank with a(rank) <= tail
-        middle = np.floor((rank + beyond) / 2)
-        below = _exceeding(middle, size, left, p) <= tail
-        rank, beyond = np.where(below, middle, rank), np.where(below, beyond, middle)
+    wide = np.flatnonzero(beyond - rank > 1)
+    while wide.size:  # the last whole rank with a(rank) <= tail; most keys are found long before the largest
+        middle = np.floor((rank[wide] + beyond[wide]) / 2)
+        below = _exceeding(middle, size[wide], left[wide], p) <= tail
+        rank[wide[below]], beyond[wide[~below]] = middle[below], middle[~below]
+        wide = wide[beyond[wide] - rank[wide] > 1]
+    level, some = np.zeros_like(size), np.flatnonzero(rank >= 1)
+    rank, size, left = rank[some], size[some], left[some]
     first = _exceeding(rank, size, left, p)
     second = _exceeding(rank + 1, size, left, p)
     gain, loss = np.maximum(tail - first, 0.0) * (size - rank) * p, (second - tail) * rank * (1 - p)
     weight = np.where(gain + loss > 0, gain / np.where(gain + loss > 0, gain + loss, 1.0), 0.0)
-    return np.where(rank >= 1, (rank + np.clip(weight, 0.0, 1.0)) / (size + 1), 0.0)
+    level[some] = (rank + np.clip(weight, 0.0, 1.0)) / (size + 1)
+    return level
 
 
 def _exceeding(rank: Floats, size: Floats, left: Floats, p: float) -> Floats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shedding.allocation.budget import LEAST_RATE, Allocation, Budget, Share, completeness_floor, split
+from shedding.allocation.budget import LEAST_RATE, Allocation, Budget, Share, completeness_floor, one_row_floor, split
 from shedding.allocation.goals import Goal
 from shedding.allocation.outcome import settle
 from shedding.allocation.ratios import bounded_rates
@@ -47,19 +47,20 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Proportional:
-    """Resources in proportion to importance (Eq. 11): r_k = v_k / sum(v) * L / c_k, capped at 1.
+    """Resources in proportion to importance (Eq. 11), which is weight times frequency as in Example 1; capped at 1.
 
-    A key's cost is that of all its rows, so equal weights give every key an equal number of rows. What a capped key
-    cannot use goes to the others in the same proportion, so that comparisons are made at equal rows; where no key is
-    capped it is Eq. 11 as printed.
+    r_k = v_k N_k / sum(v N) * L / c_k, and a grouped query pays c_k = N_k for a key: rates go by the weights, rows by
+    the keys' sizes. As far as the budget goes round a key gets at least one row, n_k = max(1, lambda v_k N_k); it is a
+    sure one where the key's smallest u is known. What a capped key cannot use goes to the others in the same
+    proportion, so that comparisons are made at equal rows.
     """
 
     goal: Goal
     name: str = "proportional"
 
     def allocate(self, concept: Concept, budget: Budget) -> Allocation:
-        """Equal resources for equal weights, raised where completeness is required."""
+        """Rates by weight, raised to a row a key, and further where completeness is required."""
         share = split(concept, budget)
-        ideal = concept.weight / concept.full_cost
-        rates = bounded_rates(ideal, concept.full_cost, share.capacity, completeness_floor(concept, budget))
-        return settle(concept, budget, share, rates, self.goal)
+        floor = np.maximum(one_row_floor(concept, share.capacity), completeness_floor(concept, budget))
+        rates = bounded_rates(concept.weight / concept.cost, concept.full_cost, share.capacity, floor)
+        return settle(concept, budget, share, rates, self.goal, certain=True)

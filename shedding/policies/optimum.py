@@ -20,7 +20,8 @@ class Optimal:
     """The least weighted error of plain estimates: r_k = min(1, lambda sqrt(b_k v_k / c_k)) (Sec. V-C).
 
     Under the relative goal and flat costs a key's rows are in proportion to its cv. No policy has a smaller
-    `total_error` under the same goal (relative, variance) and budget.
+    `total_error` under the same goal (relative, variance) and budget. A key that is given a row and whose smallest u
+    is known is not missed (`certain_thresholds`).
     """
 
     goal: Goal
@@ -32,7 +33,7 @@ class Optimal:
         floor = completeness_floor(concept, budget)
         b = self.goal.coefficients(concept)
         rates = optimal_rates(b, concept.weight, concept.full_cost, share.capacity, floor)
-        return settle(concept, budget, share, rates, self.goal)
+        return settle(concept, budget, share, rates, self.goal, certain=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,11 @@ class _PosteriorObjective:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The least mean relative error after shrinkage; a fifth of the uniform rate is every key's.
+    """The least mean relative error after shrinkage; a tenth of the uniform rate is every key's.
 
     `expected_error` is the posterior error s(n) of each key, `total_error` its weighted mean; the goal does not change
-    them: shrinkage is defined for relative errors.
+    them: shrinkage is defined for relative errors. Its curves count rows, so a key whose smallest u was kept at arrival
+    gets the one row it was given for sure (`certain_thresholds`), where coin flips lose it in e^-n of all cases.
     """
 
     goal: Goal
@@ -43,4 +44,4 @@ class Posterior:
         share = split(concept, budget)
         curve = PosteriorCurve.of(concept)
         rates = posterior_rates(concept, curve, share.capacity, completeness_floor(concept, budget))
-        return settle(concept, budget, share, rates, _PosteriorObjective(curve))
+        return settle(concept, budget, share, rates, _PosteriorObjective(curve), certain=True)

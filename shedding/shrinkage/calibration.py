@@ -121,10 +121,15 @@ def _quantiles(scores: Floats, classes: NDArray[np.int64], confidence: float) ->
     default = default_quantiles(confidence)
     if scores.size < FEWEST:
         return default
-    overall = float(np.quantile(scores, confidence))
+    overall = _reach(scores, confidence)
     quantile = np.empty(SAMPLE_CLASSES)
     for j in range(SAMPLE_CLASSES):
         own = scores[classes == j]
-        level = float(np.quantile(own, confidence)) if own.size else 0.0
+        level = _reach(own, confidence) if own.size else 0.0
         quantile[j] = (own.size * level + QUANTILE_PULL * overall) / (own.size + QUANTILE_PULL)
     return quantile
+
+
+def _reach(scores: Floats, confidence: float) -> float:
+    """What the next score stays below with the given confidence: the quantile at (n + 1) / n of it (conformal)."""
+    return float(np.quantile(scores, min(1.0, confidence * (scores.size + 1) / scores.size)))

@@ -119,6 +119,7 @@ class History:
             freedom=self.freedom,
             pooled=self.pooled,
             shift=self.shift,
+            zero=self.seen & (self.ratio == 0) & (self.squares == 0),
         )
 
 

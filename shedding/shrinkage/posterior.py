@@ -38,6 +38,7 @@ class Model:
     variance: Floats
     spread2: Floats
     shift: float
+    zero: NDArray[np.bool_]
 
     @classmethod
     def of(cls, sampled: Sampled, prior: Prior, factor2: float, class2: float) -> Model:
@@ -50,14 +51,16 @@ class Model:
         noise = np.where(sampled.count > 0, spread2 / np.maximum(sampled.effective, 1e-300), np.nan)
         factors = window_factors(prior, sampled.rest + prior.shift, noise, factor2, class2)
         mean, variance = factors.apply(prior)
-        return cls(sampled, mean, variance, spread2, prior.shift)
+        still_zero = prior.zero & ((sampled.count <= 0) | ((sampled.mean == 0) & (sampled.m2 == 0)))
+        return cls(sampled, mean, variance, spread2, prior.shift, still_zero)
 
     def posterior(self, kappa: Floats | float) -> tuple[Floats, Floats, Floats]:
         """Value (measure's unit), standard deviation and weight W = P / (P + kappa V) of each key.
 
         est = (n/N) y + (1 - n/N) (W y + (1 - W) p), variance (1 - n/N)^2 (W^2 V + (1 - W)^2 P + cv^2 / (N - n)).
         Where a window's sample has several rates, y in the first place is the mean of the rows seen, in the second the
-        stratified mean of the others (`Sampled.rest`). Keys without rows in the window: nan.
+        stratified mean of the others (`Sampled.rest`). Keys without rows in the window: nan. A key of which history and
+        sample know nothing but zeros is 0.
         """
         sampled, has = self.sampled, self.sampled.count > 0
         noise = np.where(has, self.spread2 / np.maximum(sampled.effective, 1e-300), 0.0)
@@ -72,6 +75,7 @@ class Model:
         unseen = np.maximum(sampled.population - sampled.count, 1e-300)
         variance = weight**2 * noise + (1 - weight) ** 2 * self.variance + self.spread2 / unseen
         deviation = np.where(left > 0, left * np.abs(self.mean) * np.sqrt(variance), 0.0)
+        value = np.where(self.zero & ~np.isnan(left), 0.0, value)
         # All rows seen: the value is exact, and no rounding of the shift may show.
         return np.where(left <= 0, sampled.mean, value), np.where(np.isnan(left), np.nan, deviation), weight
 

@@ -19,6 +19,7 @@ class Prior:
 
     P = drift + `remaining`, the uncertainty that the history itself leaves. `squares` and `freedom` are the relative
     sum of squares and degrees of freedom behind each key's row variance, `pooled` the row variance of all keys.
+    `zero`: every row that history knows of the key was 0, which no ratio can express.
     The allocator takes `cv` and `variance`.
     """
 
@@ -31,6 +32,7 @@ class Prior:
     freedom: Floats
     pooled: float
     shift: float
+    zero: NDArray[np.bool_]
 
     @property
     def spread2(self) -> Floats:
@@ -86,6 +88,7 @@ def sample_prior(sampled: Sampled) -> Prior:
         freedom=np.zeros(size),
         pooled=pooled,
         shift=float(shift),
+        zero=np.zeros(size, dtype=bool),
     )
 
 

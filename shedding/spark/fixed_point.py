@@ -1,8 +1,11 @@
-"""Sums of doubles that are the same bits in every order: fixed-point digits summed as long integers.
+"""Sums of doubles that are the same bits in every order: fixed-point digits, each summed without rounding.
 
-Adding doubles rounds, so a sum depends on how Spark happens to split the rows. Here every value is cut
-into 32-bit digits of a fixed-point number; each digit's sum is an exact BIGINT, and the driver puts the
-digits together again. The same rows give the same bits on any partitioning, core count or file layout.
+Adding doubles rounds, so a sum depends on how Spark happens to split the rows. Here every value is rounded
+once, to a multiple of `QUANTUM`, and cut into digits whose sums are exact; the driver puts them together
+again. The same rows give the same bits on any partitioning, core count or file layout.
+
+There are two ways to cut, with the same bits in the end. `halves` makes two numbers of a value, which is quick and
+enough for sums below 2**44; `FixedPoint` makes as many 32-bit digits as a magnitude needs.
 """
 
 from __future__ import annotations
@@ -19,15 +22,21 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 DIGIT_BITS = 32
-FRACTION_BITS = 44
-"""Every value is kept at least to the nearest 2**-44 (6e-14)."""
+QUANTUM_EXPONENT = -48
+QUANTUM = 2.0**QUANTUM_EXPONENT
+"""Every value is kept to the nearest multiple of this (4e-15), ties to the even one."""
+LOW_BITS = 40
+_HIGH_EXPONENT = QUANTUM_EXPONENT + LOW_BITS
+HIGH_UNIT = 2.0**_HIGH_EXPONENT
+"""What the high half of a value counts; the low half counts quanta, at most 2**39 of them."""
 
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class FixedPoint:
-    """Doubles with |x| < 2**magnitude, kept to the nearest multiple of `quantum`.
+    """Doubles with |x| < 2**magnitude, kept to the nearest quantum.
 
     Sums of fewer than 2**31 values are exact sums of the kept values. Values at or above the magnitude
     have no meaning here: the scan also takes the largest |x|, and the caller must refuse it.
@@ -40,15 +49,10 @@ class FixedPoint:
         """Powers of two that the digits count, highest first; digits are balanced, in [-2**31, 2**31].
 
         >>> FixedPoint(40).exponents
-        (8, -24, -56)
+        (16, -16, -48)
         """
-        digits = -(-(self.magnitude + FRACTION_BITS) // DIGIT_BITS)
-        return tuple(self.magnitude - DIGIT_BITS * (i + 1) for i in range(digits))
-
-    @property
-    def quantum(self) -> float:
-        """The unit of the last digit."""
-        return float(2.0 ** self.exponents[-1])
+        digits = -(-(self.magnitude - QUANTUM_EXPONENT) // DIGIT_BITS)
+        return tuple(QUANTUM_EXPONENT + DIGIT_BITS * i for i in reversed(range(digits)))
 
     def digits(self, value: Column) -> list[Column]:
         """The value's digits as BIGINT columns; null gives null digits, which sums pass over."""
@@ -57,18 +61,17 @@ class FixedPoint:
         columns: list[Column] = []
         rest = value
         for exponent in self.exponents:
-            # Nearest, not floor: a small negative rest would not survive the subtraction of a whole digit.
-            digit = sf.floor(rest * sf.lit(2.0**-exponent) + sf.lit(0.5))
-            columns.append(digit)
+            digit = sf.rint(rest * sf.lit(2.0**-exponent))
+            columns.append(_whole(digit))
             rest = rest - digit * sf.lit(2.0**exponent)  # exact: both are multiples of the value's last bit
         return columns
 
-    def split(self, values: npt.NDArray[np.float64]) -> list[Integers]:
+    def split(self, values: Floats) -> list[Integers]:
         """The NumPy twin of `digits`, for tests and for rows that never were in Spark."""
         found: list[Integers] = []
         rest = np.asarray(values, dtype=np.float64)
         for exponent in self.exponents:
-            digit = np.floor(rest * 2.0**-exponent + 0.5)
+            digit = np.rint(rest * 2.0**-exponent)
             found.append(digit.astype(np.int64))
             rest = rest - digit * 2.0**exponent
         return found
@@ -82,6 +85,33 @@ class FixedPoint:
         for digit, exponent in zip(carried, exponents, strict=True):
             total = add(total, digit.astype(np.float64) * 2.0**exponent)
         return total
+
+
+def high_half(value: Column) -> Column:
+    """How many HIGH_UNITs a value has, a whole DOUBLE: sums of them are exact below 2**53."""
+    from pyspark.sql import functions as sf
+
+    return sf.rint(value * sf.lit(1 / HIGH_UNIT))
+
+
+def low_half(value: Column, high: Column) -> Column:
+    """How many quanta the high half leaves, a BIGINT."""
+    from pyspark.sql import functions as sf
+
+    return _whole(sf.rint((value - high * sf.lit(HIGH_UNIT)) * sf.lit(1 / QUANTUM)))
+
+
+def total_of_halves(high: Integers, low: Integers) -> Pair:
+    """The exact value of the halves' sums, |high| below 2**53: the bits that digits of any magnitude would give."""
+    unit = FixedPoint(QUANTUM_EXPONENT + 2 * DIGIT_BITS)
+    return unit.total([high << np.int64(LOW_BITS - DIGIT_BITS), low])
+
+
+def _whole(number: Column) -> Column:
+    """A whole DOUBLE as BIGINT; floor is Spark's cast without a check of the range."""
+    from pyspark.sql import functions as sf
+
+    return sf.floor(number)
 
 
 def _carry(sums: list[Integers]) -> list[Integers]:

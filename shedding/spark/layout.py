@@ -1,6 +1,8 @@
-"""The ranked layout: a row knows its rank by `u` within (pane, key), and files hold stretches of ranks."""
+"""The ranked layout: a row knows about where it stands by `u` within (pane, key), and files hold stretches of that."""
 
 from __future__ import annotations
+
+import math
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
@@ -9,22 +11,43 @@ from shedding.spark.refine import partition_columns, raw_columns
 from shedding.spark.store import floor_to
 from shedding.spec.dataset import DatasetSpec
 
-ROWS_PER_FILE = 100_000
-"""Small files, so that the last one that a rank filter touches is a small part of what it reads."""
+TASK_ROWS = 2_000_000
+FILES_PER_TASK = 64
+LEAST_FILE_ROWS = 10_000
 
 
-def ranked(rows: DataFrame, dataset: DatasetSpec) -> DataFrame:
-    """Raw rows with `_rank` (1 is the smallest `u` of its pane and key in the batch), ordered by it.
+def ranked(rows: DataFrame, dataset: DatasetSpec, total: int | None = None) -> DataFrame:
+    """Raw rows with `_rank`, ordered by it within date; `total` is about how many rows there are, if that is known.
 
-    Written in files of few rows, a filter on `_rank` then opens the files of those ranks and at most one more per
-    task: one shuffle by (pane, key), then each task's rows sorted by rank, not by key.
+    `_rank` is floor(u * N) + 1 of the N rows that the source has of the row's pane and key: the rank by `u`, were the
+    places evenly spread; by source, since one may be replaced without the others of its batch. Unlike the counted rank
+    it can be bounded before a row is read (`rank_limit`). A filter on it opens the files of those ranks and at most one
+    more per task.
     """
     assert dataset.layout.pane is not None, "the specification checks this"
-    pane = floor_to(fn.unix_micros("event_time"), dataset.layout.pane)
     keys = [fn.col(f"`{key}`") for key in dataset.layout.keys]
-    place = Window.partitionBy(pane, *keys).orderBy("u", "_identity")
-    rows = rows.withColumn("_rank", fn.row_number().over(place))
+    pane = floor_to(fn.unix_micros("event_time"), dataset.layout.pane)
+    # Sorted by hash first: eight bytes that tell nearly all groups apart, where panes and texts are slow to compare.
+    rows = rows.withColumn("_mark", fn.xxhash64("_source", pane, *keys))
+    rows = rows.repartition(max(1, total // TASK_ROWS), "_mark") if total else rows
+    size = fn.count(fn.lit(1)).over(Window.partitionBy("_mark", "_source", pane, *keys))
+    rows = rows.withColumn("_rank", (fn.floor(fn.col("u") * size) + 1).cast("int"))
     columns = raw_columns(dataset)
     leading = columns.index("_source") + 1  # among the first, so that Delta keeps statistics on it
     rows = rows.select(*columns[:leading], "_rank", *columns[leading:])
     return rows.sortWithinPartitions(*partition_columns(dataset), "_rank")
+
+
+def rank_limit(rate: float, count: int) -> int:
+    """The largest `_rank` that a row with `u` below `rate` can have, in a pane and key with `count` rows in all.
+
+    Proven, in floating point too: products of larger factors round to no smaller numbers. A source that has a part of
+    the rows only gives them smaller ranks.
+    """
+    return math.floor(rate * count) + 1
+
+
+def file_rows(total: int | None) -> int:
+    """Rows of a file: few, so that the last file that a filter touches is a small part of what it reads."""
+    task = min(total or TASK_ROWS, TASK_ROWS)
+    return max(LEAST_FILE_ROWS, task // FILES_PER_TASK)

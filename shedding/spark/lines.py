@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,64 +12,78 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from shedding.landing import LandedFile
+from shedding.line_count import BLOCK
 from shedding.spark.parse import Check
 
 _BLANKS = {"whitespace": r"\s+", "any": r"[\s,]+"}
-_PLACES = ["_file", "_split", "_shift", "_source", "_content"]
+_PLACES = ["_file", "_block", "_first", "_source", "_content"]
+_IN_TASK = (1 << 33) - 1  # the part of Spark's increasing ids that counts within a task
 
 
 @dataclass(frozen=True)
 class TextFile:
     """A file to read as lines: the id its rows carry, the content their identity comes from."""
 
-    path: Path
+    file: LandedFile
     source_id: str
-    content: str
 
 
-def read_lines(spark: SparkSession, files: list[TextFile], header: bool) -> tuple[DataFrame, dict[str, int]]:
-    """Records of text files with `_source`, `_content` and `_line` (1 is the file's first line), and records a file.
+def read_lines(spark: SparkSession, files: list[TextFile], header: bool) -> DataFrame:
+    """Lines of text files with `_source`, `_content`, `_line` (1 is the file's first) and `_idle`.
 
-    Blank lines are no records. Files stay splittable: a counting pass tells every split where its lines begin.
+    Idle lines are no records: blank ones, and the header. To be executed within `blocks`: then a
+    task's lines follow on those that were counted before its block.
     """
-    names = {file_uri(spark, file.path): file for file in files}
-    lines = spark.read.text([str(file.path) for file in files]).select(
+    lines = spark.read.text([str(text.file.path) for text in files]).select(
         fn.col("value").alias("_record"),
         fn.col("_metadata.file_path").alias("_file"),
-        fn.col("_metadata.file_block_start").alias("_split"),
-        fn.monotonically_increasing_id().alias("_id"),
+        fn.col("_metadata.file_block_start").alias("_block"),
+        fn.monotonically_increasing_id().bitwiseAND(fn.lit(_IN_TASK)).alias("_place"),
     )
-    splits = (
-        lines.groupBy("_file", "_split")
-        .agg(fn.min("_id").alias("first"), fn.count("*").alias("lines"), fn.count_if(_is_blank()).alias("blank"))
-        .collect()
+    numbered = _placed_alone(lines, files[0]) if len(files) == 1 else _placed(spark, lines, files)
+    line = fn.col("_place") + fn.col("_first")
+    idle = fn.trim(fn.col("_record")) == ""  # blanks only: a line of tabs is a record of empty fields
+    return numbered.select(
+        "_record", "_source", "_content", line.alias("_line"), (idle | (line == 1) if header else idle).alias("_idle")
     )
-    places: list[tuple[str, int, int, str, str]] = []
-    records: dict[str, int] = dict.fromkeys((file.source_id for file in files), 0)
-    before: dict[str, int] = {}
-    for split in sorted(splits, key=lambda s: (s["_file"], s["_split"])):
-        file = names[split["_file"]]
-        passed = before.get(split["_file"], 0)
-        places.append((split["_file"], split["_split"], passed + 1 - split["first"], file.source_id, file.content))
-        before[split["_file"]] = passed + split["lines"]
-        records[file.source_id] += split["lines"] - split["blank"]
-    if header:
-        records = {source: max(0, count - 1) for source, count in records.items()}
+
+
+def _placed_alone(lines: DataFrame, text: TextFile) -> DataFrame:
+    """Lines of one file with `_source`, `_content` and the number `_first` of their block's first line."""
+    starts = fn.array(*[fn.lit(before + 1).cast("bigint") for before in text.file.before])
+    return lines.select(
+        "*",
+        fn.lit(text.source_id).alias("_source"),
+        fn.lit(text.file.content).alias("_content"),
+        fn.get(starts, fn.floor(fn.col("_block") / BLOCK).cast("int")).alias("_first"),
+    )
+
+
+def _placed(spark: SparkSession, lines: DataFrame, files: list[TextFile]) -> DataFrame:
+    """The same of several files."""
+    places = [
+        (file_uri(spark, text.file.path), number * BLOCK, before + 1, text.source_id, text.file.content)
+        for text in files
+        for number, before in enumerate(text.file.before)
+    ]
     # From Arrow, not from a list: that would start Python workers.
-    columns = zip(*places, strict=True)
-    where = spark.createDataFrame(pa.table(list(map(pa.array, columns)), names=_PLACES))
-    numbered = lines.join(fn.broadcast(where), ["_file", "_split"]).withColumn(
-        "_line", fn.col("_id") + fn.col("_shift")
-    )
-    numbered = numbered.where(~_is_blank())
-    if header:
-        numbered = numbered.where(fn.col("_line") > 1)
-    return numbered.select("_record", "_source", "_content", "_line"), records
+    where = spark.createDataFrame(pa.table(list(map(pa.array, zip(*places, strict=True))), names=_PLACES))
+    return lines.join(fn.broadcast(where), ["_file", "_block"])
 
 
-def _is_blank() -> Column:
-    # Blanks only: a line of tabs is a record of empty fields.
-    return fn.trim(fn.col("_record")) == ""
+@contextmanager
+def blocks(spark: SparkSession) -> Iterator[None]:
+    """While entered, the session gives every task one block of one text file."""
+    # A file as dear to open as a whole block is to read never shares a task.
+    names = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
+    for name in names:
+        spark.conf.set(name, str(BLOCK))
+    try:
+        yield
+    finally:
+        for name in names:
+            spark.conf.unset(name)
 
 
 def fields(delimiter: str) -> Column:

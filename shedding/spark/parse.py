@@ -141,22 +141,23 @@ def event_checks(spec: EventTimeSpec) -> list[Check]:
 
 def verdict_of(checks: list[Check], exclusions: list[str], timing: list[Check]) -> Column:
     """0 for a row to keep; the number of the first check it breaks, `timing` counted after `checks`; minus the number
-    of the exclusion it meets. Checks come before exclusions and these before timing; all are counted from 1.
+    of the exclusion it meets. Checks come before exclusions and these before timing; all are counted from 1. Null for
+    what is no record (`_idle`).
     """
     cases = [(check.broken, number) for number, check in enumerate(checks, 1)]
     cases += [(fn.expr(condition), -number) for number, condition in enumerate(exclusions, 1)]
     cases += [(check.broken, number) for number, check in enumerate(timing, len(checks) + 1)]
-    verdict = fn.when(cases[0][0], cases[0][1])
-    for broken, number in cases[1:]:
+    verdict = fn.when(fn.col("_idle"), None)
+    for broken, number in cases:
         verdict = verdict.when(broken, number)
     return verdict.otherwise(0)
 
 
 def words_for(number: Column, checks: list[Check], part: Callable[[Check], Column]) -> Column:
     """What `part` says of the check that `number` names."""
-    words = fn.lit(None).cast("string")
-    for place, check in enumerate(checks, 1):
-        words = fn.when(number == place, part(check)).otherwise(words)
+    words = fn.when(number == 1, part(checks[0]))
+    for place, check in enumerate(checks[1:], 2):
+        words = words.when(number == place, part(check))
     return words
 
 
@@ -164,7 +165,7 @@ def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:
     if column.type == "string":
         return fn.when(raw != "", raw)
     if column.type == "double":
-        return fn.nanvl(raw.try_cast("double"), fn.lit(None))
+        return fn.nanvl(fn.when(~raw.rlike(_NO_NUMBER), raw.try_cast("double")), fn.lit(None))
     if column.type in ("timestamp", "date"):
         moment = _moment(column, raw)
         if column.type == "date":
@@ -173,6 +174,8 @@ def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:
     return raw.try_cast(column.type)
 
 
+# Java also takes 1d, 2.5F and 0x1p3 for numbers.
+_NO_NUMBER = "[dDfFxX]"
 _ZONED = r"(?i)\d\s*(z|utc|gmt|[+-]\d{1,2}:?\d{2})\s*$"
 
 

@@ -46,7 +46,7 @@ def partitions_of(dataset: DatasetSpec, start: int, end: int) -> Column:
 
 def empty_raw(spark: SparkSession, dataset: DatasetSpec) -> DataFrame:
     """No rows, with the columns and types that `raw/<dataset>` has."""
-    types = {"event_time": "timestamp", "u": "double", "_source": "string", "_identity": "bigint"}
+    types = {"event_time": "timestamp", "u": "double", "_source": "string"}
     types |= {column.name: column.type for column in dataset.columns} | dict.fromkeys(
         partition_columns(dataset), "string"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
@@ -27,7 +28,7 @@ from shedding.spec.dataset import DatasetSpec, DelimitedSource, GeneratorSource,
 
 _READABLE = ("string", "int", "bigint", "smallint", "tinyint", "double", "float", "boolean", "timestamp",
              "timestamp_ntz", "date", "void", "decimal", "array<string>")  # fmt: skip
-_NATIVE = ("int", "bigint", "double", "boolean")  # what Spark's CSV parser reads as strictly as declared
+_NATIVE = ("int", "bigint", "boolean")  # what Spark's CSV parser reads as strictly as declared
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,14 @@ class Part:
 class Records:
     """Records with `_source`, `_line`, `_record` (their text), `_identity` and what was given for each column.
 
-    `kinds` are Spark's names of the types given, `checks` what can be wrong with a record as a whole, `counts` the
-    records a source has where that was counted apart from reading them.
+    `kinds` are Spark's names of the types given, `checks` what can be wrong with a record as a whole. `_idle` marks
+    what is no record. `total` is how many rows the frame has, where that was counted apart from reading them.
     """
 
     frame: DataFrame
     kinds: dict[str, str]
     checks: list[Check] = field(default_factory=list)
-    counts: dict[str, int] | None = None
+    total: int | None = None
 
 
 def read_records(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Records:
@@ -72,7 +73,7 @@ def _delimited(spark: SparkSession, dataset: DatasetSpec, source: DelimitedSourc
     native = {place: c.type for place, c in zip(places, dataset.columns, strict=True) if c.type in _NATIVE}
     types: list[str] = [native.get(place, "string") for place in range(len(layout))]
     mark = mark_of(source.delimiter)
-    lines, counts = read_lines(spark, _text_files(parts), source.header)
+    lines = read_lines(spark, _text_files(parts), source.header)
     row = typed_row(tidied(source.delimiter, len(layout), source.ragged), types, mark)
     given = [fn.col(f"_row.c{place}").alias(raw_name(index)) for index, place in enumerate(places)]
     frame = lines.withColumn("_row", row).select("*", *given, fn.xxhash64("_content", "_line").alias("_identity"))
@@ -81,7 +82,7 @@ def _delimited(spark: SparkSession, dataset: DatasetSpec, source: DelimitedSourc
     checks = [sound_text(), Check(fn.col("_row.broken").isNotNull(), *why)]
     if mark not in " \t":
         checks.insert(1, closed_quotes())
-    return Records(frame, kinds, checks, counts)
+    return Records(frame, kinds, checks, sum(file.lines for file in _files(parts)))
 
 
 def malformed(dataset: DatasetSpec, places: list[int], found: Column, count: int) -> tuple[Column, Column]:
@@ -91,15 +92,14 @@ def malformed(dataset: DatasetSpec, places: list[int], found: Column, count: int
     for column, text in zip(dataset.columns, texts, strict=True):
         if column.type in _NATIVE:
             checks.append(unreadable(column, parsed(column, text, "string", dataset.event_time.zone), text, "string"))
-    name, reason = fn.lit(""), fn.lit("cannot be read as declared")
-    for check in reversed(checks):
-        name = fn.when(check.broken, check.column).otherwise(name)
-        reason = fn.when(check.broken, check.reason).otherwise(reason)
-    return name, reason
+    name, reason = fn.when(checks[0].broken, checks[0].column), fn.when(checks[0].broken, checks[0].reason)
+    for check in checks[1:]:
+        name, reason = name.when(check.broken, check.column), reason.when(check.broken, check.reason)
+    return name.otherwise(""), reason.otherwise("cannot be read as declared")
 
 
 def _transactions(spark: SparkSession, dataset: DatasetSpec, source: TransactionSource, parts: list[Part]) -> Records:
-    lines, _ = read_lines(spark, _text_files(parts), header=False)
+    lines = read_lines(spark, _text_files(parts), header=False)
     delimiter = "," if source.delimiter == "comma" else source.delimiter
     names = fn.create_map(*[fn.lit(text) for part in parts for text in (part.source_id, part.name.rsplit("/", 1)[-1])])
     lines = lines.withColumn("_fields", fields(delimiter)).withColumn("_file", names[fn.col("_source")])
@@ -134,17 +134,23 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
             raise SourceError(
                 f"{files[0].path}: column {name} is {kinds[column.name]}, which no declared type can read"
             )
-    ids = {file_uri(spark, file.path): part.source_id for file, part in zip(files, parts, strict=True)}
-    contents = {part.source_id: file.content for file, part in zip(files, parts, strict=True)}
-    frame = rows.select(
-        _lookup(fn.col("_metadata.file_path"), ids).alias("_source"),
-        (fn.col("_metadata.row_index") + 1).alias("_line"),
+    places = {
+        "_file": [file_uri(spark, file.path) for file in files],
+        "_source": [part.source_id for part in parts],
+        "_content": [file.content for file in files],
+    }
+    rows = rows.withColumn("_file", fn.col("_metadata.file_path"))
+    rows = rows.withColumn("_row_index", fn.col("_metadata.row_index"))
+    frame = rows.join(fn.broadcast(spark.createDataFrame(pa.table(places))), "_file").select(
+        "_source",
+        (fn.col("_row_index") + 1).alias("_line"),
+        fn.xxhash64("_content", fn.col("_row_index") + 1).alias("_identity"),
+        fn.lit(False).alias("_idle"),
         fn.to_json(fn.struct(*[column.alias(name) for name, column in given.items()])).alias("_record"),
         *_given(dataset, given),
     )
-    identity = fn.xxhash64(_lookup(fn.col("_source"), contents), "_line").alias("_identity")
-    counts = {part.source_id: pq.read_metadata(file.path).num_rows for file, part in zip(files, parts, strict=True)}
-    return Records(frame.select("*", identity), kinds, [], counts)
+    total = sum(pq.read_metadata(file.path).num_rows for file in files)
+    return Records(frame, kinds, [], total)
 
 
 def _generated(spark: SparkSession, dataset: DatasetSpec, source: GeneratorSource, parts: list[Part]) -> Records:
@@ -157,9 +163,10 @@ def _generated(spark: SparkSession, dataset: DatasetSpec, source: GeneratorSourc
     frames = []
     for stretch in stretches:
         rows = generate(spark, source, stretch[0][0][0], stretch[-1][0][1])
-        owner = fn.lit(stretch[-1][1])
-        for (_, end), identifier in reversed(stretch[:-1]):
-            owner = fn.when(fn.col("_minute") < end // 60_000_000, fn.lit(identifier)).otherwise(owner)
+        # Every row is before the end of the last; one flat chain, since Spark is slow with nested ones.
+        owner = fn.when(fn.lit(False), "")
+        for (_, end), identifier in stretch:
+            owner = owner.when(fn.col("_minute") < end // 60_000_000, fn.lit(identifier))
         frames.append(rows.withColumn("_source", owner))
     rows = frames[0]
     for frame in frames[1:]:
@@ -169,7 +176,8 @@ def _generated(spark: SparkSession, dataset: DatasetSpec, source: GeneratorSourc
     record = fn.to_json(fn.struct(*available)).alias("_record")
     given = _given(dataset, available)
     kinds = {column.name: types[column.source or column.name] for column in dataset.columns}
-    return Records(rows.select("_source", "_line", "_identity", record, *given), kinds)
+    idle = fn.lit(False).alias("_idle")
+    return Records(rows.select("_source", "_line", idle, "_identity", record, *given), kinds)
 
 
 def _given(dataset: DatasetSpec, available: dict[str, Column]) -> list[Column]:
@@ -181,15 +189,9 @@ def _given(dataset: DatasetSpec, available: dict[str, Column]) -> list[Column]:
     return [available[c.source or c.name].alias(raw_name(index)) for index, c in enumerate(dataset.columns)]
 
 
-def _lookup(key: Column, values: dict[str, str]) -> Column:
-    if len(values) == 1:
-        return fn.lit(next(iter(values.values())))
-    return fn.create_map(*[fn.lit(text) for pair in values.items() for text in pair])[key]
-
-
 def _files(parts: list[Part]) -> list[LandedFile]:
     return [part.file for part in parts if part.file is not None]
 
 
 def _text_files(parts: list[Part]) -> list[TextFile]:
-    return [TextFile(part.file.path, part.source_id, part.file.content) for part in parts if part.file is not None]
+    return [TextFile(part.file, part.source_id) for part in parts if part.file is not None]

@@ -26,7 +26,10 @@ LEADING = ("event_time", "u", "_source")  # first, so that Delta keeps statistic
 
 @dataclass(frozen=True)
 class Refined:
-    """Every record of a batch with its verdict `_verdict`: 0 kept, above 0 the check it breaks, below 0 excluded."""
+    """Every record of a batch with its `_verdict`: 0 kept, above 0 the check it breaks, below 0 excluded.
+
+    What is no record (a blank line) has none.
+    """
 
     frame: DataFrame
     dataset: DatasetSpec
@@ -89,7 +92,7 @@ def with_derived(rows: DataFrame, dataset: DatasetSpec) -> DataFrame:
 
 def raw_columns(dataset: DatasetSpec) -> list[str]:
     """The columns of `raw/<dataset>`, in order."""
-    return [*LEADING, *dataset.column_names, "_identity", *partition_columns(dataset)]
+    return [*LEADING, *dataset.column_names, *partition_columns(dataset)]
 
 
 def partition_columns(dataset: DatasetSpec) -> list[str]:

@@ -8,17 +8,17 @@ class, and every sum is of integers: the answer does not depend on how Spark spl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from pyspark.errors import ArithmeticException
 from pyspark.sql import functions as sf
 
 from shedding.errors import DataError
 from shedding.keys import align
 from shedding.rates import Rates
-from shedding.spark.fixed_point import FixedPoint
+from shedding.spark.fields import Field, fits
 from shedding.spec.query import MeasureSpec
 from shedding.windows import Timeline
 
@@ -27,63 +27,6 @@ if TYPE_CHECKING:
 
 MOST_LEGS = 62
 """Bits of a class that a BIGINT can hold beside its sign."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """What a measure sums over rows: a column, for a ratio also its denominator."""
-
-    measure: MeasureSpec
-
-    @property
-    def needs_moments(self) -> bool:
-        """Whether sums and squares are kept (estimates and priors need them)."""
-        return self.measure.agg in ("avg", "sum", "quantile", "ratio")
-
-    @property
-    def unit(self) -> FixedPoint:
-        """How values are cut."""
-        return FixedPoint(self.measure.magnitude)
-
-    @property
-    def square(self) -> FixedPoint:
-        """How products of two values are cut."""
-        return FixedPoint(2 * self.measure.magnitude)
-
-    def aggregates(self) -> list[Column]:
-        """The aggregate columns of this measure, named `<measure>_...`."""
-        name, kind = self.measure.name, self.measure.agg
-        if kind in ("count", "count_distinct"):
-            return []
-        value, over = sf.col(f"{name}_x"), sf.col(f"{name}_y")
-        found = [sf.count(value).alias(f"{name}_n"), sf.max(sf.abs(value)).alias(f"{name}_largest")]
-        if kind in ("min", "max"):
-            return [*found, (sf.min(value) if kind == "min" else sf.max(value)).alias(f"{name}_{kind}")]
-        found += _sums(f"{name}_s", self.unit, value) + _sums(f"{name}_q", self.square, value * value)
-        if kind == "ratio":
-            found.append(sf.max(sf.abs(over)).alias(f"{name}_over_largest"))
-            found += _sums(f"{name}_over_s", self.unit, over) + _sums(f"{name}_over_q", self.square, over * over)
-            found += _sums(f"{name}_cross", self.square, value * over)
-        return found
-
-    def values(self) -> list[Column]:
-        """For a quantile the values themselves, sorted; nothing for the others."""
-        if self.measure.agg != "quantile":
-            return []
-        name = self.measure.name
-        return [sf.sort_array(sf.collect_list(sf.col(f"{name}_x"))).alias(f"{name}_values")]
-
-    def inputs(self) -> list[Column]:
-        """The columns the aggregates read: NaN is null, and a ratio's row counts where both parts are there."""
-        name, spec = self.measure.name, self.measure
-        if spec.column is None or spec.agg == "count_distinct":
-            return []
-        value = _number(spec.column)
-        if spec.over is None:
-            return [value.alias(f"{name}_x")]
-        over = _number(spec.over)
-        both = value.isNotNull() & over.isNotNull()
-        return [sf.when(both, value).alias(f"{name}_x"), sf.when(both, over).alias(f"{name}_y")]
 
 
 def scan(
@@ -104,7 +47,6 @@ def scan(
     """
     if len(legs) > MOST_LEGS:
         raise DataError(f"{len(legs)} legs in one scan, at most {MOST_LEGS} fit; compare fewer policies or budgets")
-    fields = [Field(measure) for measure in measures]
     taken = rows.where(where) if where else rows
     taken = _only_needed_panes(taken, timeline)
     taken, rates = _with_rates(spark, taken, list(keys), legs)
@@ -113,43 +55,71 @@ def scan(
         taken = taken.where(sf.col("u") < sf.lit(max((_ceiling(leg) for leg in legs), default=0.0)))
         taken = taken.where(_any_of(rates))
     moment = sf.unix_micros(sf.col("event_time"))
-    selected = taken.select(
-        (moment - sf.pmod(moment, sf.lit(timeline.pane))).alias("pane_start"),
-        *[sf.col(key) for key in keys],
-        mask.alias("mask"),
-        *[column for field in fields for column in field.inputs()],
-    )
+    pane = (moment - sf.pmod(moment, sf.lit(timeline.pane))).alias("pane_start")
     groups = ["pane_start", *keys, "mask"]
-    sums = [sf.count(sf.lit(1)).alias("rows"), *[column for field in fields for column in field.aggregates()]]
-    values = [column for field in fields for column in field.values()]
-    if not exact:
-        sums, values = sums + values, []
-    table = selected.groupBy(*groups).agg(*sums).toArrow()
+    first = _layer([Field(measure).layers() for measure in measures], 0)
+    selected = taken.select(pane, *keys, mask.alias("mask"), *[column.alias(name) for name, column in first.items()])
+    quantiles = [measure for measure in measures if measure.agg == "quantile"]
+    if not quantiles or not legs:
+        return _summed(selected, groups, measures, len(legs))
+    if exact:
+        table = _summed(selected, groups, measures, len(legs))
+        return _with_values(table, selected.where(sf.col("mask") != 0), groups, quantiles)
+    kept = selected.persist()  # few rows, looked at twice
+    try:
+        return _with_values(_summed(kept, groups, measures, len(legs)), kept, groups, quantiles)
+    finally:
+        kept.unpersist()
+
+
+def _summed(selected: DataFrame, groups: list[str], measures: Sequence[MeasureSpec], legs: int) -> pa.Table:
+    """The sums by group; the short way, and where some group's values are too large for it, the long way instead."""
+    for short in (True, False):
+        fields = [Field(measure, short) for measure in measures]
+        sums = [sf.count(sf.lit(1)).alias("rows"), *[column for field in fields for column in field.aggregates()]]
+        try:
+            table = _prepared(selected, fields).groupBy(*groups).agg(*sums).toArrow()
+        except ArithmeticException:
+            if not short:
+                raise
+            continue
+        if not short or all(fits(table, measure, legs + 1) for measure in measures):
+            break
     _refuse_overflow(table, measures)
-    if values and legs:  # collecting values beside the sums of all rows would cost five times the sums
-        table = _with_values(table, selected.where(sf.col("mask") != 0).groupBy(*groups).agg(*values).toArrow(), groups)
     return table
 
 
-def _with_values(sums: pa.Table, values: pa.Table, groups: list[str]) -> pa.Table:
-    """The sampled values put beside their group's sums; groups outside every sample have none."""
-    _, (place, source) = align([sums, values], groups)
-    row = np.full(int(max(place.max(initial=-1), source.max(initial=-1))) + 1, -1, dtype=np.int64)
-    row[source] = np.arange(values.num_rows)
-    index = pa.array(row[place], pa.int64(), mask=row[place] < 0)
-    for name in values.column_names:
-        if name not in groups:
-            sums = sums.append_column(name, values.column(name).combine_chunks().take(index))
+def _prepared(selected: DataFrame, fields: Sequence[Field]) -> DataFrame:
+    """The rows with the columns that aggregates read; in layers, so that each is computed once per row, not per use."""
+    layers = [field.layers() for field in fields]
+    for number in range(1, max(len(one) for one in layers)):
+        made = _layer(layers, number)
+        selected = selected.withColumns(made) if made else selected
+    return selected
+
+
+def _layer(layers: Sequence[list[dict[str, Column]]], number: int) -> dict[str, Column]:
+    """The columns of one layer, of all measures that have so many."""
+    return {name: column for own in layers if number < len(own) for name, column in own[number].items()}
+
+
+def _with_values(sums: pa.Table, sampled: DataFrame, groups: list[str], quantiles: Sequence[MeasureSpec]) -> pa.Table:
+    """The sampled values, sorted, put beside their group's sums as `<measure>_values`.
+
+    The rows are collected and grouped here: they all go into the answer, and Spark's lists are slow to build.
+    """
+    columns = {measure.name: next(iter(Field(measure).layers()[0])) for measure in quantiles}
+    rows = sampled.select(*groups, *sorted(set(columns.values()))).toArrow()
+    _, (place, source) = align([sums, rows], groups)
+    size = int(max(place.max(initial=-1), source.max(initial=-1))) + 1
+    for name, column in columns.items():
+        value = rows.column(column).to_numpy() + 0.0  # no negative zeros: a sort cannot tell them apart
+        there = ~np.isnan(value)
+        order = np.lexsort((value[there], source[there]))
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(source[there], minlength=size))])
+        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(value[there][order], pa.float64()))
+        sums = sums.append_column(f"{name}_values", lists.take(pa.array(place, pa.int64())))
     return sums
-
-
-def _sums(prefix: str, unit: FixedPoint, value: Column) -> list[Column]:
-    return [sf.sum(digit).alias(f"{prefix}{i}") for i, digit in enumerate(unit.digits(value))]
-
-
-def _number(column: str) -> Column:
-    value = sf.col(column).cast("double")
-    return sf.when(~sf.isnan(value), value)
 
 
 def _only_needed_panes(rows: DataFrame, timeline: Timeline) -> DataFrame:

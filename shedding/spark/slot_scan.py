@@ -10,7 +10,8 @@ from pyspark.sql import functions as sf
 
 from shedding.config import Settings
 from shedding.rates import Rates
-from shedding.sides import Side
+from shedding.sides import Side, marked
+from shedding.spark.ranks import deepest_rank, ranks_fit
 from shedding.spark.raw import read_raw
 from shedding.spark.scan import scan
 from shedding.spark.whole import whole_windows
@@ -37,9 +38,15 @@ class SlotScan:
         legs: Sequence[Rates],
         exact: bool,
     ) -> pa.Table:
-        """The rows of [start, end) grouped by pane, key and class of legs."""
+        """The rows of [start, end) grouped by pane, key and class of legs; of ranked files only those it needs."""
         rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
-        return scan(
+        deepest: int | None = None
+        if legs and not exact and "_rank" in rows.columns and ranks_fit(side, self._query.timeline, start, end):
+            counts = side.counts(start, end)
+            assert counts is not None, "ranks fit where rows were counted"
+            deepest = deepest_rank(counts, side.keyset.keys, legs)
+            rows = rows.where(sf.col("_rank") <= sf.lit(deepest))
+        found = scan(
             self._spark,
             rows,
             timeline=self._query.timeline,
@@ -49,6 +56,7 @@ class SlotScan:
             exact=exact,
             where=side.keyset.where,
         )
+        return found if deepest is None else marked(found, deepest)
 
     def panes_by_slot(
         self, side: Side, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]

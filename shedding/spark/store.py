@@ -63,6 +63,8 @@ def written(spark: SparkSession, settings: Settings, dataset: DatasetSpec, sourc
 def count_keys(rows: DataFrame, keyset: KeySet) -> pa.Table:
     """Raw rows counted per pane, key and source, as `concepts/<dataset>/<key set>` holds them, with event times.
 
+    `least_u` is the smallest `u` of those rows: a sample at a higher rate is sure to have the key.
+
     The counts pass through the driver: they are small against the rows, and a commit without Spark takes 20 ms.
     """
     if keyset.where is not None:
@@ -71,7 +73,7 @@ def count_keys(rows: DataFrame, keyset: KeySet) -> pa.Table:
     moment = fn.unix_micros("event_time")
     counts = [fn.count("*").alias("rows")]
     counts += [fn.count(fn.col(f"`{column}`")).alias(f"rows_{column}") for column in keyset.counted]
-    counts += [fn.min(moment).alias("_first"), fn.max(moment).alias("_last")]
+    counts += [fn.min("u").alias("least_u"), fn.min(moment).alias("_first"), fn.max(moment).alias("_last")]
     counted = rows.groupBy(*keys, floor_to(moment, keyset.pane).alias("pane_start"), "_source").agg(*counts)
     return counted.withColumn("event_date", fn.timestamp_micros("pane_start").cast("date").cast("string")).toArrow()
 

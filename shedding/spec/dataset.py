@@ -146,6 +146,11 @@ class LayoutSpec(Spec):
             raise ValueError("layout: ranked needs keys (the columns its queries group by) and pane, e.g. '10 minutes'")
         return self
 
+    @property
+    def id(self) -> str | None:
+        """What the arrivals log notes of a source whose rows were ranked like this; None for plain."""
+        return f"ranked by {', '.join(self.keys)} in {self.pane}" if self.kind == "ranked" else None
+
 
 class DatasetSpec(Spec):
     """One dataset, one file `datasets/<name>.yaml`."""
@@ -194,5 +199,5 @@ class DatasetSpec(Spec):
 RESERVED = frozenset({
     "slot", "window_start", "window_end", "pane", "leg", "policy", "confidence", "is_exact", "is_imputed",
     "sampling_rate", "sampled_rows", "population", "run_id", "revision", "published_at", "event_time", "u",
-    "event_date", "event_hour", "pane_start", "rows", "sampled", "known", "rate",
+    "event_date", "event_hour", "pane_start", "rows", "sampled", "known", "rate", "least_u",
 })  # fmt: skip

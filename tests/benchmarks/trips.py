@@ -26,7 +26,7 @@ KEYS = 3000
 MINUTE = 60_000_000
 DAY = 24 * 60 * MINUTE
 TIMELINE = Timeline(size=30 * MINUTE, slide=10 * MINUTE, slot=DAY)
-MEAN = [MeasureSpec(name="mean_fare", agg="avg", column="fare", magnitude=20)]
+MEAN = [MeasureSpec(name="mean_fare", agg="avg", column="fare")]
 
 
 def write_trips(spark: SparkSession, where: Path, rows: int = ROWS) -> DataFrame:
@@ -42,7 +42,7 @@ def write_trips(spark: SparkSession, where: Path, rows: int = ROWS) -> DataFrame
         sf.timestamp_micros((sf.col("id") * step).cast("bigint")).alias("event_time"),
         chance(1).alias("u"),
         sf.concat(sf.lit("route-"), key).alias("route"),
-        sf.round(chance(3) * 40 + 2.5 + key % 50, 2).alias("fare"),
+        (sf.floor((chance(3) * 40 + 2.5 + key % 50) * 100) / 100).alias("fare"),
     ).write.parquet(str(where))
     return spark.read.parquet(str(where))
 

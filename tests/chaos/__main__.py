@@ -16,6 +16,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=40, help="how many kills")
     parser.add_argument("--seed", type=int, default=0, help="which moments")
+    parser.add_argument("--first", type=int, default=0, help="number of the first kill, to repeat one that failed")
     arguments = parser.parse_args()
     logging.getLogger("great_expectations").setLevel(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="sluice-chaos-") as directory:
@@ -23,7 +24,7 @@ def main() -> int:
         with spark_session(build_city(work / "reference"), "chaos") as spark:
             chaos = Chaos(work, lambda: spark, arguments.seed, say=lambda text: print(text, flush=True))
             chaos.prepare()
-            failed = sum(bool(chaos.trial(number)) for number in range(arguments.n))
+            failed = sum(bool(chaos.trial(number)) for number in range(arguments.first, arguments.first + arguments.n))
     print(f"{arguments.n - failed} passed, {failed} failed")
     return 1 if failed else 0
 

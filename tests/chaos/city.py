@@ -5,28 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from infra.airflow_home import SHORT_JOBS
 from shedding.config import Settings
 from shedding.spec.durations import UNITS, parse_instant
+from tests.small_specs import generated_trips, small_world
 
 HOUR = UNITS["hour"]
 START = parse_instant("2024-03-04T00:00:00Z")
 HOURS = 4
 ROOT = Path(__file__).resolve().parents[2]
-
-TRIPS: dict[str, Any] = {
-    "name": "trips",
-    "source": {"kind": "generator", "generator": "taxi", "rows_per_hour": 2500, "seed": 7, "parameters": {"keys": 12}},
-    "schedule": {"every": "1 hour"},
-    "event_time": {"column": "pickup_datetime"},
-    "columns": [
-        {"name": "pickup_datetime", "type": "timestamp", "required": True},
-        {"name": "route", "required": True},
-        {"name": "pickup_zone", "type": "int"},
-        {"name": "fare_amount", "type": "double", "min": 0, "max": 10000},
-    ],
-}
 
 
 def query(name: str, gate: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -59,16 +46,5 @@ QUERIES = (
 
 def build_city(directory: Path, master: str = "local[2]") -> Settings:
     """Write the city's specifications below `directory`; settings with a warehouse beside them."""
-    for kind, specs in (("datasets", [TRIPS]), ("queries", QUERIES)):
-        (directory / "specs" / kind).mkdir(parents=True, exist_ok=True)
-        for spec in specs:
-            (directory / "specs" / kind / f"{spec['name']}.yaml").write_text(yaml.safe_dump(spec), encoding="utf-8")
-    return Settings(
-        warehouse=str(directory / "warehouse"),
-        specs=directory / "specs",
-        landing=directory / "landing",
-        docs=directory / "docs",
-        master=master,
-        driver_memory="1g",
-        shuffle_partitions=2,
-    )
+    trips = generated_trips(rows_per_hour=2500, every="1 hour")
+    return small_world(directory, [trips], QUERIES, master=master, java_options=SHORT_JOBS)

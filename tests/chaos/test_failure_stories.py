@@ -275,6 +275,19 @@ def test_late_verdict_of_an_older_answer(stage: Stage) -> None:
     assert set(stage.seen()["fare"].to_pylist()) == {12.0}
 
 
+def test_results_of_another_run(stage: Stage) -> None:
+    before = stage.seen()
+    stage.answer().write(stage.settings, "ours")
+    table = Table(stage.settings.table("results", "fares"), ("slot", "leg"))
+    theirs = [row | {"raw_fingerprint": "others"} for row in stage.answer().rows("uniform").to_pylist()]
+    table.replace(pa.Table.from_pylist(theirs), {"slot": slot_name(SLOT), "leg": "uniform"}, {})
+    with pytest.raises(DataError, match="are of two runs"):
+        judge(stage.settings, stage.query, SLOT, "ours")
+    assert stage.seen().equals(before)
+    stage.publish(stage.run("again"))
+    assert stage.revision() == 2
+
+
 def test_every_story_of_the_document_is_a_test() -> None:
     text = (ROOT / "jobs" / "FAILURES.md").read_text(encoding="utf-8")
     stories = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")][1:]

@@ -80,7 +80,7 @@ def visible(settings: Settings) -> dict[str, Any]:
     raw = Table(settings.table("raw", "trips")).read().to_pylist()
     rows = [row for row in raw if row["_source"] not in arrivals.hidden]
     found: dict[str, Any] = {
-        "raw rows": sorted((row["_identity"], row["event_time"], row["route"], row["fare_amount"]) for row in rows),
+        "raw rows": sorted((row["u"], row["event_time"], row["route"], row["fare_amount"]) for row in rows),
         "rows in the log": sum(source.kept for source in arrivals.visible),
     }
     for keyset in keysets(catalog, "trips"):

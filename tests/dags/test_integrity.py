@@ -41,7 +41,8 @@ bag, seconds = parse()
 def task_facts(task):
     return {"retries": task.retries, "backoff": bool(task.retry_exponential_backoff), "pool": task.pool,
             "type": task.task_type, "downstream": sorted(task.downstream_task_ids), "rule": str(task.trigger_rule),
-            "outlets": [asset.name for asset in task.outlets], "mode": getattr(task, "mode", None)}
+            "outlets": [asset.name for asset in task.outlets], "mode": getattr(task, "mode", None),
+            "arguments": getattr(task, "application_args", None)}
 def dag_facts(dag):
     from airflow.serialization.encoders import coerce_to_core_timetable
     from airflow.timetables.base import TimeRestriction
@@ -133,6 +134,22 @@ def test_the_happy_path_of_a_query_starts_one_jvm(parsed: dict[str, Any]) -> Non
         assert dag["tasks"]["wait_for_raw"]["mode"] == "reschedule"
         assert dag["tasks"]["aggregate"]["downstream"] == ["gate"]
         assert dag["tasks"]["publish"]["outlets"] == [f"published/{dag_id.removeprefix('query_')}"]
+
+
+@pytest.mark.airflow
+def test_repair_takes_a_place_among_the_jvms_but_starts_one_only_itself(parsed: dict[str, Any]) -> None:
+    repairs = [dag["tasks"]["repair"] for dag in parsed["dags"].values() if "repair" in dag["tasks"]]
+    assert repairs
+    assert {task["pool"] for task in repairs} == {"spark"}
+    assert "SparkSubmitOperator" not in {task["type"] for task in repairs}
+
+
+@pytest.mark.airflow
+def test_every_ingest_names_its_interval_so_that_the_watermark_moves(parsed: dict[str, Any]) -> None:
+    ingests = [
+        dag["tasks"]["ingest"]["arguments"] for name, dag in parsed["dags"].items() if name.startswith("ingest_")
+    ]
+    assert all({"--from", "--to"} <= set(arguments) for arguments in ingests)
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from expectations import gate
+from expectations import docs, gate
 from expectations.gate import judge
 from expectations.verdict import Verdict, read_verdict
 from shedding.config import Settings
 from shedding.errors import DataError
-from shedding.tables import Table
+from shedding.tables import Table, slot_name
 from tests.expectations.answers import HOUR, SLOT, Answer, make_query
 
 EVERY = {
@@ -193,6 +195,34 @@ def test_the_verdict_names_the_versions_it_judged(settings: Settings) -> None:
     verdict = verdict_on(settings)
     assert verdict.results_version == Table(settings.table("results", "fares")).version()
     assert verdict.runs_version == Table(settings.table("runs", "fares")).version()
+
+
+def test_rows_that_another_run_made_of_other_raw_rows_are_never_judged(settings: Settings) -> None:
+    query = make_query(EVERY)
+    answer = Answer(query, run=RUN)
+    answer.write(settings)
+    results = Table(settings.table("results", "fares"), ("slot", "leg"))
+    for fingerprint, judged in (("f", True), ("another", False)):
+        stamped = [row | {"raw_fingerprint": fingerprint} for row in answer.rows("uniform").to_pylist()]
+        results.replace(pa.Table.from_pylist(stamped), {"slot": slot_name(SLOT), "leg": "uniform"}, {})
+        if judged:
+            assert judge(settings, query, SLOT, "run").passed
+        else:
+            with pytest.raises(DataError, match="are of two runs that differ in their raw input"):
+                judge(settings, query, SLOT, "run")
+
+
+def test_a_query_keeps_the_pages_written_last(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docs, "KEPT", 2)
+    pages = []
+    for number, slot in enumerate((SLOT, SLOT + HOUR, SLOT - HOUR)):
+        query = make_query(EVERY)
+        Answer(query, run=RUN, slot=slot).write(settings)
+        pages.append(settings.docs / judge(settings, query, slot, "run").docs)
+        os.utime(pages[-1], (number, number))
+    assert [page.exists() for page in pages] == [False, True, True]
+    index = (settings.docs / "fares" / "index.html").read_text(encoding="utf-8")
+    assert [page.name in index for page in pages] == [False, True, True]
 
 
 def test_the_page_in_data_docs_reads_like_the_specification(settings: Settings) -> None:

@@ -6,8 +6,9 @@ import socket
 import stat
 from pathlib import Path
 
-from infra.airflow_home import HOST, AirflowHome, free_port
+from infra.airflow_home import HOST, SHORT_JOBS, AirflowHome, free_port
 from shedding.config import Settings
+from shedding.spark.conf import spark_conf
 
 
 def test_a_taken_port_leads_to_the_next_free_one() -> None:
@@ -41,3 +42,11 @@ def test_jobs_get_the_same_settings(tmp_path: Path) -> None:
     environment = AirflowHome(tmp_path / "home", 8080, settings).environment()
     assert environment["SLUICE_WAREHOUSE"] == str(tmp_path / "here")
     assert '"host": "local[1]"' in environment["AIRFLOW_CONN_SPARK_DEFAULT"]
+
+
+def test_java_is_set_for_short_jobs_unless_the_deployment_says_otherwise(tmp_path: Path) -> None:
+    usual = AirflowHome(tmp_path / "home", 8080, Settings()).environment()
+    assert usual["SLUICE_JAVA_OPTIONS"] == SHORT_JOBS
+    own = AirflowHome(tmp_path / "home", 8080, Settings(java_options="-Xss8m")).environment()
+    assert own["SLUICE_JAVA_OPTIONS"] == "-Xss8m"
+    assert spark_conf(Settings(java_options="-Xss8m"))["spark.driver.extraJavaOptions"] == "-Xss8m"

@@ -106,6 +106,7 @@ def _polls(location: str, writer: Any) -> Iterator[list[dict[str, Any]]]:
     yield DeltaTable(location).to_pyarrow_table().to_pylist()
 
 
+@pytest.mark.slow
 def test_a_reader_that_polls_during_thirty_publications_sees_whole_slots_only(settings: Settings) -> None:
     writer = multiprocessing.get_context("spawn").Process(target=_publish_thirty_times, args=(settings,))
     writer.start()

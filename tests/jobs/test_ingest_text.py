@@ -51,6 +51,9 @@ BROKEN = [
     ("{id},2024-03-01 10:00:00,Paris,-5,paid", "amount", "below the minimum 0: -5.0"),
     ("{id},2024-03-01 10:00:00,Paris,1e9,paid", "amount", "above the maximum 1000: 1.0E9"),
     ("{id},2024-03-01 10:00:00,Paris,five,paid", "amount", "not a finite number: five"),
+    ("{id},2024-03-01 10:00:00,Paris,1d,paid", "amount", "not a finite number: 1d"),
+    ("{id},2024-03-01 10:00:00,Paris,0x1p3,paid", "amount", "not a finite number: 0x1p3"),
+    ("{id},2024-03-01 10:00:00,Paris,Infinity,paid", "amount", "not a finite number: Infinity"),
     ("{id},2024-03-01 10:00:00,Paris,5,lost", "state", "not one of open, paid: lost"),
     ("{id},1970-01-01 00:00:00,Paris,5,paid", "ordered",
      "event time before 2000-01-01T00:00:00Z: 1970-01-01 00:00:00"),
@@ -208,27 +211,55 @@ def test_files_that_are_no_text_or_lack_columns_are_refused_whole_and_the_others
     assert visible(spark, shop) == [1]
 
 
-def test_samples_do_not_depend_on_how_files_are_split(spark: SparkSession, shop: Settings) -> None:
-    write(shop.landing / "orders.csv", [good_line(n) for n in range(3000)])
-    run(spark, shop)
-    whole = {row["id"]: row["u"] for row in spark.read.format("delta").load(shop.table("raw", "orders")).collect()}
+def test_samples_and_line_numbers_do_not_depend_on_how_files_are_split(
+    spark: SparkSession, shop: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [good_line(n) if n % 100 else "" if n % 200 else "broken" for n in range(3000)]
+    write(shop.landing / "orders.csv", lines)
+    text = (shop.landing / "orders.csv").read_text()
+    (shop.landing / "orders_dos.csv").write_bytes(text.replace("\n", "\r\n").replace("Paris", "Rome").encode())
 
-    other = shop.model_copy(update={"warehouse": f"{shop.warehouse}-split"})
-    spark.conf.set("spark.sql.files.maxPartitionBytes", "10000")
-    try:
-        from jobs import ingest as job
+    files = sorted(shop.landing.iterdir())
 
-        session = job._session(spark)
-        session.conf.set("spark.sql.files.maxPartitionBytes", "10000")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(job, "_session", lambda _: session)
-            run(spark, other)
-    finally:
-        spark.conf.unset("spark.sql.files.maxPartitionBytes")
-    split = {row["id"]: row["u"] for row in spark.read.format("delta").load(other.table("raw", "orders")).collect()}
+    def outcome(name: str, *runs: list[Path]) -> list[tuple[object, ...]]:
+        settings = shop.model_copy(update={"warehouse": f"{shop.warehouse}-{name}"})
+        for files in runs:
+            run(spark, settings, files=files)
+        rows = spark.read.format("delta").load(settings.table("raw", "orders")).collect()
+        bad = spark.read.format("delta").load(settings.table("quarantine", "orders")).collect()
+        return sorted([("", row["id"], row["u"]) for row in rows] + [(row["file"], row["line"], 0) for row in bad])
 
-    assert split == whole
-    assert Counter(int(u * 10) for u in whole.values()).most_common()[-1][1] > 200
+    whole = outcome("whole", files)
+    for module in ("landing", "spark.lines"):
+        monkeypatch.setattr(f"shedding.{module}.BLOCK", 10_000)
+    assert outcome("together", files) == whole
+    assert outcome("alone", *([file] for file in files)) == whole
+
+    expected = {(n + 2) for n, line in enumerate(lines) if line == "broken"}
+    for name in ("orders.csv", "orders_dos.csv"):
+        assert {line for file, line, _ in whole if file == name} == expected
+    assert Counter(int(u * 10) for file, _, u in whole if not file).most_common()[-1][1] > 400  # type: ignore[operator]
+
+
+def test_a_directory_of_500_parts_is_taken_in_two_batches_and_each_file_accounted_for(
+    spark: SparkSession, shop: Settings
+) -> None:
+    for part in range(500):
+        write(shop.landing / f"orders_{part:03}.csv", [good_line(2 * part), "broken" if part == 333 else ""])
+    said: list[str] = []
+
+    report = ingest(spark, shop, load_catalog(shop.specs), "orders", progress=said.append)
+
+    assert (report.read, report.kept, report.quarantined, len(report.sources)) == (501, 500, 1, 500)
+    assert [text for text in said if "read" in text] == [
+        "batch 1 of 2: read 256, kept 256, quarantined 0",
+        "batch 2 of 2: read 245, kept 244, quarantined 1",
+    ]
+    sources = Arrivals.load(shop, "orders").visible
+    assert {(source.rows_read, source.kept) for source in sources if source.name != "orders_333.csv"} == {(1, 1)}
+    (bad,) = spark.read.format("delta").load(shop.table("quarantine", "orders")).collect()
+    assert (bad["file"], bad["line"]) == ("orders_333.csv", 3)
+    assert ingest(spark, shop, load_catalog(shop.specs), "orders").skipped == 500
 
 
 def test_an_interval_moves_the_watermark_of_files(spark: SparkSession, shop: Settings) -> None:

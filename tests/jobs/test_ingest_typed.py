@@ -15,6 +15,7 @@ from shedding.arrivals import HOUR, Arrivals
 from shedding.concepts import read_counts
 from shedding.config import Settings
 from shedding.errors import NotReadyError, SourceError
+from shedding.spark.layout import rank_limit
 from shedding.spark.raw import read_raw
 from shedding.spec import load_catalog
 from shedding.spec.durations import parse_instant
@@ -141,5 +142,11 @@ def test_a_generator_is_ingested_once_counted_for_its_queries_and_ranked(spark: 
         assert counts["rows"].to_pylist() == counts["rows_fare_amount"].to_pylist()
         assert len(set(zip(counts["route"].to_pylist(), counts["pane_start"].to_pylist(), strict=True))) == len(counts)
     ranks = rows.selectExpr("route", "floor(unix_micros(event_time) / 600000000) AS pane", "u", "_rank").toPandas()
-    expected = ranks.groupby(["route", "pane"]).u.rank().astype(int)
-    assert (ranks["_rank"] == expected).all()
+    least = ranks.groupby(["pane", "route"]).u.min()
+    assert (
+        least.to_list() == counts.sort_by([("pane_start", "ascending"), ("route", "ascending")])["least_u"].to_pylist()
+    )
+    sizes = ranks.groupby(["route", "pane"]).u.transform("size")
+    assert (ranks["_rank"] == (ranks["u"] * sizes).astype(int) + 1).all()
+    kept = ranks[ranks["u"] < 0.2]
+    assert (kept["_rank"] <= [rank_limit(0.2, size) for size in sizes[kept.index]]).all()

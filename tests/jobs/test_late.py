@@ -12,7 +12,7 @@ import pytest
 from jobs.late import raw_fingerprint, stale_slots
 from shedding.arrivals_log import write_log
 from shedding.config import Settings
-from shedding.sides import left_side
+from shedding.sides import left_side, right_side
 from shedding.spec import Catalog, load_catalog
 from shedding.tables import Table, slot_name
 from tests.small_specs import DATASET, QUERY, write_specs
@@ -30,7 +30,9 @@ def catalog(tmp_path: Path) -> Catalog:
     return load_catalog(specs)
 
 
-def arrive(settings: Settings, name: str, content: str, hours: list[int], instead_of: str | None = None) -> None:
+def arrive(
+    settings: Settings, name: str, content: str, hours: list[int], instead_of: str | None = None, dataset: str = "trips"
+) -> None:
     """A file with rows in these hours becomes visible, in place of another one if that is named."""
     rows = [{
         "state": "committed", "source_id": f"{name}@{content}", "name": name, "content_hash": content,
@@ -38,17 +40,17 @@ def arrive(settings: Settings, name: str, content: str, hours: list[int], instea
         "hours": json.dumps({str(hour * HOUR): 5 for hour in hours}),
     }]  # fmt: skip
     gone = [{"state": "superseded", "source_id": instead_of}] if instead_of else []
-    write_log(settings, "trips", [*rows, *gone], NOW)
+    write_log(settings, dataset, [*rows, *gone], NOW)
 
 
 def compute(settings: Settings, catalog: Catalog, hours: range) -> None:
     """What aggregate records of a slot: the fingerprint of the rows it read."""
     spec = catalog.query("fares")
-    side = left_side(settings, catalog, spec)
+    sides = [left_side(settings, catalog, spec)] + ([right_side(settings, catalog, spec)] if spec.join else [])
     for slot in (hour * HOUR for hour in hours):
         row = {
             "slot": [slot_name(slot)], "leg": ["uniform"], "published": [True],
-            "raw_fingerprint": [raw_fingerprint(settings, spec, side, slot, "uniform")],
+            "raw_fingerprint": [raw_fingerprint(settings, spec, sides, slot, "uniform")],
         }  # fmt: skip
         Table(settings.table("runs", "fares"), ("slot",)).replace(pa.table(row), {"slot": slot_name(slot)}, {})
 
@@ -93,3 +95,22 @@ def test_rows_later_than_allowed_change_nothing(settings: Settings, catalog: Cat
     compute(settings, catalog, range(100, 110))
     arrive(settings, "ancient", "2", [101])
     assert not {100, 101, 102} & set(stale(settings, catalog))
+
+
+def test_a_late_file_of_either_dataset_makes_a_join_stale(settings: Settings, tmp_path: Path) -> None:
+    specs = write_specs(tmp_path / "joined")
+    for name in ("trips", "tips"):
+        (specs / "datasets" / f"{name}.yaml").write_text(
+            DATASET.replace("name: trips", f"name: {name}") + "allowed_lateness: 4 hours\n"
+        )
+    (specs / "queries" / "fares.yaml").write_text(QUERY + "join: {dataset: tips, on: [route]}\n")
+    catalog = load_catalog(specs)
+    for name in ("trips", "tips"):
+        arrive(settings, "day", f"{name} 1", list(range(100, 110)), dataset=name)
+    compute(settings, catalog, range(100, 110))
+    assert stale(settings, catalog) == []
+    arrive(settings, "late", "2", [107], dataset="tips")
+    assert stale(settings, catalog) == [107]
+    compute(settings, catalog, range(100, 110))
+    arrive(settings, "late", "3", [108])
+    assert stale(settings, catalog) == [108]

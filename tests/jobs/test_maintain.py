@@ -17,11 +17,11 @@ from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.spec import Catalog, DatasetSpec
 from shedding.tables import Table, slot_name
-from tests.chaos.city import TRIPS
 from tests.expectations.answers import HOUR, SLOT, Answer, make_query
+from tests.small_specs import generated_trips
 
 NOW = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)
-DATASET = DatasetSpec.model_validate({**TRIPS, "name": "taxi"})
+DATASET = DatasetSpec.model_validate({**generated_trips(2500, "1 hour"), "name": "taxi"})
 CATALOG = Catalog({"taxi": DATASET}, {"fares": make_query()}, ())
 
 

@@ -211,6 +211,7 @@ def _publish_often(settings: Settings, run_id: str) -> None:
         publish(settings, query, SLOT, verdict, run_id)
 
 
+@pytest.mark.slow
 def test_racing_publishers_of_one_slot_never_share_a_revision(settings: Settings) -> None:
     Answer(make_query()).write(settings)
     with multiprocessing.get_context("spawn").Pool(2) as pool:

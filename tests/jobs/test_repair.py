@@ -8,8 +8,9 @@ import pytest
 
 from expectations.gate import judge
 from jobs.publish import publish
-from jobs.repair import repair
+from jobs.repair import repair, repair_slot
 from shedding.config import Settings
+from shedding.spark import session
 from shedding.spec import Catalog
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
@@ -51,6 +52,22 @@ def test_an_audited_slot_is_repaired_from_its_exact_rows_without_reading_anythin
     assert {row["route"] for row in rows if row["is_exact"]} == {"k03", "k17"}
     assert {row["fare"] for row in rows if row["is_exact"]} == {19.0}
     assert {row["fare"] for row in rows if not row["is_exact"]} == {10.0}
+
+
+def test_the_task_of_an_audited_slot_starts_no_jvm(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = make_query(LIMITS)
+    refused(settings, query)
+    monkeypatch.setattr(session, "start_session", lambda *_: no_session())
+    assert repair_slot(settings, catalog_of(query), "fares", SLOT, "run").keys == 2
+
+
+def test_mended_rows_carry_the_fingerprints_of_their_run(settings: Settings) -> None:
+    query = make_query(LIMITS)
+    refused(settings, query)
+    repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    rows = Table(settings.table("results", "fares")).read([("leg", "=", "uniform")])
+    assert set(rows["raw_fingerprint"].to_pylist()) == {"f"}
+    assert set(rows["spec_fingerprint"].to_pylist()) == {"s"}
 
 
 def test_the_cost_and_the_errors_after_the_repair_are_recorded(settings: Settings) -> None:

@@ -65,19 +65,20 @@ class RowsSide:
             return None
         rows = self.between(start, end)
         frame = rows.assign(pane_start=rows.time // self.keyset.pane * self.keyset.pane, rows=1)
-        columns = {"rows": ("rows", "sum")} | {f"rows_{c}": (c, "count") for c in self.keyset.counted}
+        columns = {"rows": ("rows", "sum"), "least_u": ("u", "min")}
+        columns |= {f"rows_{c}": (c, "count") for c in self.keyset.counted}
         groups = ["pane_start", *self.keyset.keys]
         found = frame.groupby(groups, as_index=False, dropna=False).agg(**columns)
         return pa.Table.from_pandas(found, preserve_index=False)
 
     def fingerprint(self, start: int, end: int) -> str:
-        content = self.between(start, end).to_csv().encode()
+        content = pd.util.hash_pandas_object(self.between(start, end)).to_numpy().tobytes()
         return hashlib.blake2b(content, digest_size=8).hexdigest()
 
     def rows(self, start: int, end: int) -> float:
         return float(len(self.between(start, end)))
 
-    def bytes(self, start: int, end: int) -> int:
+    def bytes(self, start: int, end: int, deepest: int | None = None) -> int:
         return 8 * len(self.between(start, end))
 
     def no_keys(self) -> pa.Table:

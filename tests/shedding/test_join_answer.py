@@ -67,6 +67,7 @@ def test_counts_of_pairs_are_exact_and_no_joined_key_is_missing(settings):
     assert ((shed.total_low <= shed.total) & (shed.total <= shed.total_high)).all()
 
 
+@pytest.mark.slow
 def test_sums_over_joined_rows_are_not_biased(settings, tmp_path):
     ratios = []
     for seed in range(6):

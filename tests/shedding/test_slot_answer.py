@@ -49,6 +49,7 @@ def elsewhere(settings, tmp_path, name):
     return settings.model_copy(update={"warehouse": str(tmp_path / name)})
 
 
+@pytest.mark.slow
 def test_any_order_of_slots_gives_the_same_rows(settings, tmp_path):
     query = make_query()
     slots = [h * HOUR for h in range(12)]
@@ -204,7 +205,7 @@ def test_results_have_the_columns_of_the_contract(settings):
     assert list(found.columns) == [
         "slot", "leg", "window_start", "window_end", "key", "mean", "mean_low", "mean_high", "mean_error", "n", "n_low",
         "n_high", "n_error", "error_kind", "confidence", "is_exact", "is_imputed", "sampling_rate", "sampled_rows",
-        "population",
+        "population", "raw_fingerprint", "spec_fingerprint",
     ]  # fmt: skip
     assert pa.types.is_timestamp(Table(settings.table("results", "q")).schema().field("window_start").type)
 
@@ -247,3 +248,20 @@ def test_drift_of_the_concepts_adds_an_audit_after_the_slot_that_moved(settings)
     assert after.audit_reason.iloc[0].startswith("drift above 0.3")
     assert after.distance.iloc[0] == 1.0
     assert not runs.loc[slot_name(9 * HOUR)].audited.any()
+
+
+def test_of_the_slot_before_only_the_panes_that_windows_reach_into_are_read(settings):
+    query = make_query(window={"size": "30 minutes", "slide": "10 minutes"}, audit={"one_in": 6})
+    rows = make_rows()
+    found, _ = run(settings, query, [2 * HOUR], rows)
+    runs = Table(settings.table("runs", "q")).read().to_pandas()
+    needed = [s for s in query.timeline.slots_needed(2 * HOUR) if s != 2 * HOUR]
+    assert needed == [HOUR]
+    panes = Table(settings.table("panes", "q")).read().to_pandas()
+    tail = panes[panes.slot == slot_name(HOUR)]
+    assert set(tail.leg) == {"posterior.tail"}
+    assert tail.pane_start.astype("int64").min() >= 2 * HOUR - 20 * 60_000_000
+    whole = elsewhere(settings, settings.landing.parent, "whole")
+    again, _ = run(whole, query, [HOUR, 2 * HOUR], rows)
+    pd.testing.assert_frame_equal(found, again[again.slot == slot_name(2 * HOUR)].reset_index(drop=True))
+    assert runs.rows_read.max() < 2.5 * len(rows[rows.time < HOUR])

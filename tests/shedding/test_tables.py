@@ -65,6 +65,7 @@ def replace_in_turn(job: tuple[str, int]) -> int:
     return Table(uri, ("slot",)).replace(rows(slot, number, number), {"slot": slot}, {"run": number})
 
 
+@pytest.mark.slow
 def test_concurrent_processes_lose_and_double_nothing(table: Table) -> None:
     with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
         versions = list(pool.map(replace_in_turn, [(table.uri, n) for n in range(12)]))

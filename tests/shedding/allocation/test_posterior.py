@@ -47,7 +47,7 @@ def test_the_curve_is_the_error_of_shrunk_estimates() -> None:
     assert error == pytest.approx(one(n, population, spread, prior), rel=0.02)
 
 
-def test_every_key_has_a_fifth_of_the_uniform_rate() -> None:
+def test_every_key_has_a_tenth_of_the_uniform_rate() -> None:
     rng = np.random.default_rng(2)
     concept = Concept.grouped(
         rng.integers(1, 500, 300), cv=rng.lognormal(-1, 1, 300), prior_variance=np.full(300, 1e-9)

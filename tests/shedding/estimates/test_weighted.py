@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,12 +63,20 @@ def test_two_rates_combine_to_unbiased_sums_and_nearly_unbiased_means():
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.2, 0.4])
-def test_horvitz_thompson_counts_are_unbiased_and_cover_95_percent(rate):
-    sample, rates = bernoulli(np.full(200, rate), 6)
-    estimate = horvitz_thompson_count(sample.count, rates)
-    assert_unbiased(estimate, 200)
-    assert 0.935 <= coverage(estimate, 200) <= 0.965  # a count is discrete: single steps weigh up to two points
-    assert np.all(estimate.low >= sample.count[0])
+def test_horvitz_thompson_counts_are_unbiased_and_cover_95_percent_from_ten_rows(rate):
+    rng = np.random.default_rng(6)
+    rows = rng.integers(10 / rate, 40 / rate, REPETITIONS)  # of one N alone the coverage moves in steps: counts do
+    kept = rng.binomial(rows, rate).astype(float)[None, :]
+    estimate = horvitz_thompson_count(kept, np.full(kept.shape, rate))
+    assert_unbiased(replace(estimate, value=estimate.value - rows), 0.0)
+    assert 0.94 <= coverage(estimate, rows) <= 0.96
+    assert np.all(estimate.low >= kept[0])
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.2, 0.4])
+def test_the_coverage_of_a_single_count_is_within_a_step_of_the_nominal(rate):
+    kept = np.random.default_rng(6).binomial(200, rate, REPETITIONS).astype(float)[None, :]
+    assert 0.935 <= coverage(horvitz_thompson_count(kept, np.full(kept.shape, rate)), 200) <= 0.965
 
 
 def test_below_ten_rows_sums_cover_more_than_they_say():

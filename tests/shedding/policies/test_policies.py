@@ -29,13 +29,19 @@ def test_uniform_is_one_rate_the_budget_over_the_cost(skewed: Concept) -> None:
     np.testing.assert_allclose(rates, 0.05)
 
 
-def test_proportional_gives_every_key_the_same_number_of_rows_or_all(skewed: Concept) -> None:
+def test_proportional_gives_rows_by_the_size_of_a_key_and_none_less_than_one(skewed: Concept) -> None:
     kept = rows("proportional", skewed, 0.1 * skewed.population.sum())
-    whole = np.isclose(kept, skewed.population)
-    assert whole.any()
-    assert not whole.all()
-    np.testing.assert_allclose(kept[~whole], kept[~whole][0])
-    assert np.all(kept[whole] <= kept[~whole][0])
+    single = np.isclose(kept, 1.0)
+    assert single.any()
+    assert kept.min() >= 1 - 1e-9
+    rates = (kept / skewed.population)[~single]
+    np.testing.assert_allclose(rates, rates[0])
+    assert rates[0] < 0.1
+
+
+def test_proportional_shares_a_budget_below_one_row_a_key_evenly() -> None:
+    kept = rows("proportional", Concept.grouped([10, 100, 1000, 10_000]), 2)
+    np.testing.assert_allclose(kept, 0.5)
 
 
 def test_proportional_follows_the_weights() -> None:

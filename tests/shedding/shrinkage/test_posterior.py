@@ -124,3 +124,15 @@ def test_samples_and_priors_of_different_keys_are_refused():
     prior = History.of(world.audits()).prior(world.population)
     with pytest.raises(DataError, match="align"):
         shrink(Strata([[5.0]], Moments.zeros((1, 1))).combine(), prior, Calibration())
+
+
+def test_a_key_of_which_only_zeros_are_known_is_zero_until_a_row_says_otherwise():
+    audits = Moments(np.full((2, 3), 40.0), np.array([[0.0, 5.0, 0.0]] * 2), np.array([[0.0, 9.0, 0.0]] * 2))
+    prior = History.of(audits).prior(np.full(3, 40.0))
+    rows = [np.zeros(40), np.full(40, 5.0), np.full(40, 3.0)]
+    answer = shrink(sampled(rows, np.array([2.0, 2.0, 2.0])), prior, Calibration()).estimate
+    assert answer.value[0] == 0.0
+    assert answer.high[0] > 0.0
+    assert answer.value[2] > 1.0
+    unseen = shrink(sampled(rows, np.array([0.0, 2.0, 0.0])), prior, Calibration()).estimate
+    assert unseen.value[0] == 0.0

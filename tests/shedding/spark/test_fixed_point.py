@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shedding.spark.fixed_point import FixedPoint
+from shedding.spark.fixed_point import HIGH_UNIT, QUANTUM, FixedPoint, high_half, low_half, total_of_halves
 
 grids = st.integers(min_value=-(2**40), max_value=2**40).map(lambda whole: whole / 2**20)
 doubles = st.floats(min_value=-1e6, max_value=1e6, allow_nan=False)
@@ -39,13 +39,28 @@ def test_any_order_and_any_split_give_the_same_bits(values, random):
 def test_a_value_is_kept_to_half_a_quantum(values):
     unit = FixedPoint(20)
     exact = math.fsum(values)
-    assert abs(total(unit, values) - exact) <= len(values) * unit.quantum / 2 + abs(exact) * 2.0**-52
+    assert abs(total(unit, values) - exact) <= len(values) * QUANTUM / 2 + abs(exact) * 2.0**-52
 
 
 def test_carries_survive_a_billion_of_the_largest_value():
     unit = FixedPoint(40)
     digits = [sums * 2**30 for sums in unit.split(np.array([2.0**40 - 2.0**-13]))]
     assert unit.total(digits)[0][0] == (2.0**40 - 2.0**-13) * 2**30
+
+
+def halves(values: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    numbers = np.array(values)
+    high = np.rint(numbers / HIGH_UNIT)
+    return high.astype(np.int64), np.rint((numbers - high * HIGH_UNIT) / QUANTUM).astype(np.int64)
+
+
+@given(st.lists(st.one_of(doubles, st.floats(-1e-6, 1e-6)), min_size=1, max_size=60))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_halves_and_digits_of_any_magnitude_give_the_same_bits(values):
+    mine = total_of_halves(*[half.sum(keepdims=True) for half in halves(values)])
+    for magnitude in (20, 40, 62):
+        digits = [one.sum(keepdims=True) for one in FixedPoint(magnitude).split(np.array(values))]
+        assert FixedPoint(magnitude).total(digits) == mine
 
 
 @pytest.mark.spark
@@ -57,3 +72,6 @@ def test_spark_cuts_the_same_digits_as_numpy(spark):
     frame = spark.createDataFrame([(value,) for value in values], "x double")
     rows = frame.select(*[d.alias(f"d{i}") for i, d in enumerate(unit.digits(sf.col("x")))]).collect()
     assert [tuple(row) for row in rows] == list(zip(*[d.tolist() for d in unit.split(np.array(values))], strict=True))
+    halved = [high_half(sf.col("x")).alias("high"), low_half(sf.col("x"), high_half(sf.col("x"))).alias("low")]
+    rows = frame.select(*halved).collect()
+    assert [tuple(row) for row in rows] == list(zip(*[half.tolist() for half in halves(values)], strict=True))

@@ -1,11 +1,14 @@
+import math
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pyspark.sql import functions as sf
 
 from shedding.errors import DataError
+from shedding.spark.fixed_point import QUANTUM
 from shedding.spec.query import MeasureSpec
 from tests.shedding.spark.scanned_rows import MEASURES, TIMELINE, digest, raw_rows, scanned
 
@@ -56,8 +59,6 @@ def test_a_smaller_budget_keeps_a_part_of_what_a_larger_one_keeps(spark, panes):
 
 
 def test_the_exact_leg_is_sparks_own_group_by(spark, panes):
-    from pyspark.sql import functions as sf
-
     pane = sf.unix_micros("event_time") - sf.pmod(sf.unix_micros("event_time"), sf.lit(TIMELINE.pane))
     native = (
         raw_rows(spark, 3)
@@ -85,9 +86,43 @@ def test_a_value_beyond_the_declared_magnitude_is_refused_with_the_remedy(spark)
         scan(spark, raw_rows(spark, 1), timeline=TIMELINE, keys=["key"], measures=small, legs=[], exact=True)
 
 
-def test_whole_windows_are_sparks_sliding_window(spark):
-    from pyspark.sql import functions as sf
+def test_the_long_way_of_summing_gives_the_same_bits(spark, panes, monkeypatch):
+    from shedding.spark import scan as module
 
+    monkeypatch.setattr(module, "fits", lambda *_: False)
+    assert digest(scanned(spark, 2)) == digest(panes)
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(0.0, 0.003), (1e6, 1.0), (1e9, 1.0), (-3e11, 7.0)])
+def test_small_and_large_values_are_summed_to_half_a_quantum_each(spark, offset, scale):
+    from shedding.pane_sums import leg_panes
+    from shedding.spark.scan import scan
+
+    rows = raw_rows(spark, 3).withColumn("fare", sf.col("fare") * sf.lit(scale) + sf.lit(offset))
+    mean = [MeasureSpec(name="mean", agg="avg", column="fare")]
+    table = scan(spark, rows, timeline=TIMELINE, keys=["zone"], measures=mean, legs=[], exact=True)
+    found = leg_panes(table, bit=None, keys=["zone"], measures=mean, counts=None, rates=None)
+    truth = rows.toPandas().dropna(subset="fare")
+    micros = truth.event_time.astype("datetime64[us]").astype("int64")
+    groups = truth.fare.groupby([micros // TIMELINE.pane * TIMELINE.pane, truth.zone])
+    moments = found.measures["mean"].moments
+    assert moments.count.tolist() == groups.size().tolist()
+    exact, most = groups.agg(math.fsum).to_numpy(), groups.size().to_numpy() * QUANTUM / 2
+    assert (np.abs(moments.mean * moments.count - exact) <= most + 4e-16 * np.abs(exact)).all()
+    if offset < 1e9 and offset >= 0:  # beyond, a square's own rounding is larger than the spread
+        np.testing.assert_allclose(moments.m2, groups.var(ddof=0) * groups.size(), rtol=1e-9 if not offset else 1e-4)
+
+
+def test_an_infinite_value_is_refused(spark):
+    from shedding.spark.scan import scan
+
+    rows = raw_rows(spark, 1).withColumn("fare", sf.when(sf.col("fare") > 50, float("inf")).otherwise(sf.col("fare")))
+    mean = [MeasureSpec(name="mean", agg="avg", column="fare")]
+    with pytest.raises(DataError, match="fare holds inf"):
+        scan(spark, rows, timeline=TIMELINE, keys=["key"], measures=mean, legs=[], exact=True)
+
+
+def test_whole_windows_are_sparks_sliding_window(spark):
     from shedding.spark.whole import whole_windows
 
     measures = [
