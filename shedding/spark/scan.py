@@ -19,6 +19,8 @@ from shedding.errors import DataError
 from shedding.keys import align
 from shedding.rates import Rates
 from shedding.spark.fields import Field, fits
+from shedding.spark.groups import Groups
+from shedding.spark.rate_table import with_rates
 from shedding.spec.query import MeasureSpec
 from shedding.windows import Timeline
 
@@ -49,25 +51,26 @@ def scan(
         raise DataError(f"{len(legs)} legs in one scan, at most {MOST_LEGS} fit; compare fewer policies or budgets")
     taken = rows.where(where) if where else rows
     taken = _only_needed_panes(taken, timeline)
-    taken, rates = _with_rates(spark, taken, list(keys), legs)
+    taken, rates, known = with_rates(spark, taken, keys, legs)
     mask = _mask(rates, exact)
     if not exact:
         taken = taken.where(sf.col("u") < sf.lit(max((_ceiling(leg) for leg in legs), default=0.0)))
         taken = taken.where(_any_of(rates))
-    moment = sf.unix_micros(sf.col("event_time"))
-    pane = (moment - sf.pmod(moment, sf.lit(timeline.pane))).alias("pane_start")
-    groups = ["pane_start", *keys, "mask"]
+    groups = Groups(timeline, keys, len(legs), known)
     first = _layer([Field(measure).layers() for measure in measures], 0)
-    selected = taken.select(pane, *keys, mask.alias("mask"), *[column.alias(name) for name, column in first.items()])
+    made = [column.alias(name) for name, column in first.items()]
+    selected = taken.select(*groups.columns(mask), *made)
     quantiles = [measure for measure in measures if measure.agg == "quantile"]
     if not quantiles or not legs:
-        return _summed(selected, groups, measures, len(legs))
+        return groups.restored(_summed(selected, groups.names, measures, len(legs)))
     if exact:
-        table = _summed(selected, groups, measures, len(legs))
-        return _with_values(table, selected.where(sf.col("mask") != 0), groups, quantiles)
+        table = _summed(selected, groups.names, measures, len(legs))
+        sampled = taken.where(_any_of(rates)).select(*groups.columns(mask), *made)
+        return groups.restored(_with_values(table, sampled, groups.names, quantiles))
     kept = selected.persist()  # few rows, looked at twice
     try:
-        return _with_values(_summed(kept, groups, measures, len(legs)), kept, groups, quantiles)
+        table = _summed(kept, groups.names, measures, len(legs))
+        return groups.restored(_with_values(table, kept, groups.names, quantiles))
     finally:
         kept.unpersist()
 
@@ -128,36 +131,6 @@ def _only_needed_panes(rows: DataFrame, timeline: Timeline) -> DataFrame:
         return rows
     place = sf.pmod(sf.unix_micros(sf.col("event_time")), sf.lit(timeline.slide))
     return rows.where(place < sf.lit(timeline.size))
-
-
-def _with_rates(
-    spark: SparkSession, rows: DataFrame, keys: list[str], legs: Sequence[Rates]
-) -> tuple[DataFrame, list[Column]]:
-    """The rows with each leg's rate at hand: a literal where it is constant, else joined by the key's hash."""
-    varying = [i for i, leg in enumerate(legs) if leg.constant is None]
-    if varying and keys:
-        joined = _rate_table(spark, keys, [legs[i] for i in varying])
-        rows = rows.join(sf.broadcast(joined), sf.xxhash64(*keys) == sf.col("_hash"), "left")
-    rates: list[Column] = []
-    for i, leg in enumerate(legs):
-        if i not in varying:
-            rates.append(sf.lit(float(leg.unseen)))
-        elif not keys:
-            rates.append(sf.lit(float(leg.values[0])))
-        else:
-            rates.append(sf.coalesce(sf.col(f"_rate{varying.index(i)}"), sf.lit(float(leg.unseen))))
-    return rows, rates
-
-
-def _rate_table(spark: SparkSession, keys: list[str], legs: Sequence[Rates]) -> DataFrame:
-    """Rates by key hash; two keys with one hash share the larger rate, which estimates by key do not mind."""
-    first = legs[0].keys
-    if any(leg.keys is not first for leg in legs):
-        raise DataError("the legs of one scan have rates over different keys; allocate them over one list of keys")
-    columns = {f"_rate{i}": leg.values for i, leg in enumerate(legs)}
-    table = pa.table(dict(zip(first.names, first.columns, strict=True)) | columns)
-    frame = spark.createDataFrame(table).coalesce(1)
-    return frame.groupBy(sf.xxhash64(*keys).alias("_hash")).agg(*[sf.max(name).alias(name) for name in columns])
 
 
 def _ceiling(leg: Rates) -> float:
