@@ -18,6 +18,7 @@ from pyspark.sql import functions as sf
 from shedding.errors import DataError
 from shedding.keys import align
 from shedding.rates import Rates
+from shedding.row_sums import row_sums, sorted_lists
 from shedding.spark.fields import Field, fits
 from shedding.spark.groups import Groups
 from shedding.spark.rate_table import with_rates
@@ -58,21 +59,18 @@ def scan(
         taken = taken.where(_any_of(rates))
     groups = Groups(timeline, keys, len(legs), known)
     first = _layer([Field(measure).layers() for measure in measures], 0)
-    made = [column.alias(name) for name, column in first.items()]
-    selected = taken.select(*groups.columns(mask), *made)
+    columns = [*groups.columns(mask), *[column.alias(name) for name, column in first.items()]]
+    selected = taken.select(*columns)
     quantiles = [measure for measure in measures if measure.agg == "quantile"]
-    if not quantiles or not legs:
-        return groups.restored(_summed(selected, groups.names, measures, len(legs)))
-    if exact:
+    if quantiles and not exact:  # every kept row goes into the answer, so all are taken, and summed here
+        numbers = {measure.name: Field(measure).numbers for measure in measures}
+        table = row_sums(selected.toArrow(), groups.names, measures, numbers)
+    else:
         table = _summed(selected, groups.names, measures, len(legs))
-        sampled = taken.where(_any_of(rates)).select(*groups.columns(mask), *made)
-        return groups.restored(_with_values(table, sampled, groups.names, quantiles))
-    kept = selected.persist()  # few rows, looked at twice
-    try:
-        table = _summed(kept, groups.names, measures, len(legs))
-        return groups.restored(_with_values(table, kept, groups.names, quantiles))
-    finally:
-        kept.unpersist()
+        if quantiles and legs:
+            table = _with_values(table, taken.where(_any_of(rates)).select(*columns), groups.names, quantiles)
+    _refuse_overflow(table, measures)
+    return groups.restored(table)
 
 
 def _summed(selected: DataFrame, groups: list[str], measures: Sequence[MeasureSpec], legs: int) -> pa.Table:
@@ -88,7 +86,6 @@ def _summed(selected: DataFrame, groups: list[str], measures: Sequence[MeasureSp
             continue
         if not short or all(fits(table, measure, legs + 1) for measure in measures):
             break
-    _refuse_overflow(table, measures)
     return table
 
 
@@ -111,16 +108,14 @@ def _with_values(sums: pa.Table, sampled: DataFrame, groups: list[str], quantile
 
     The rows are collected and grouped here: they all go into the answer, and Spark's lists are slow to build.
     """
-    columns = {measure.name: next(iter(Field(measure).layers()[0])) for measure in quantiles}
+    columns = {measure.name: Field(measure).numbers[0] for measure in quantiles}
     rows = sampled.select(*groups, *sorted(set(columns.values()))).toArrow()
     _, (place, source) = align([sums, rows], groups)
     size = int(max(place.max(initial=-1), source.max(initial=-1))) + 1
     for name, column in columns.items():
-        value = rows.column(column).to_numpy() + 0.0  # no negative zeros: a sort cannot tell them apart
+        value = rows.column(column).to_numpy()
         there = ~np.isnan(value)
-        order = np.lexsort((value[there], source[there]))
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(source[there], minlength=size))])
-        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(value[there][order], pa.float64()))
+        lists = sorted_lists(value[there], source[there], size)
         sums = sums.append_column(f"{name}_values", lists.take(pa.array(place, pa.int64())))
     return sums
 
