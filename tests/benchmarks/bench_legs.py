@@ -24,7 +24,9 @@ def run(bench: Any, rows: int = ROWS, repetitions: int = 2) -> None:
         three = [rates(policy, keys, population, 0.05) for policy in ("optimal", "cod", "uniform")]
 
         def scanned(legs: list[Any], exact: bool) -> Any:
-            return scan(spark, trips, timeline=TIMELINE, keys=["route"], measures=MEAN, legs=legs, exact=exact)
+            return scan(
+                spark, trips, timeline=TIMELINE, keys=["route"], measures=MEAN, legs=legs, exact=exact, few=not exact
+            )
 
         def native() -> None:
             sliding = sf.window("event_time", "30 minutes", "10 minutes")

@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as sf
 
 from shedding.keys import Keys, align
+from shedding.pane_sums import leg_panes
 from shedding.rates import Rates
 from shedding.spark import groups
 from shedding.spark.rate_table import NUMBER, rate_table
@@ -56,6 +57,18 @@ def test_numbered_groups_are_the_groups_of_pane_key_and_class(spark, rows, legs,
     monkeypatch.setattr(groups, "_LAST_INSTANT", 2**63)  # no numbers fit
     assert taken() == numbered
     assert {row["pane_start"] < 0 for row in numbered} == {True, False}
+
+
+@pytest.mark.spark
+def test_the_driver_sums_few_rows_as_spark_sums_many(spark, rows, legs):
+    def panes(few: bool) -> list[dict]:
+        table = scan(
+            spark, rows, timeline=Timeline(HOUR, HOUR, HOUR), keys=NAMES, measures=MEAN, legs=legs, exact=False, few=few
+        )
+        made = leg_panes(table, bit=1, keys=NAMES, measures=MEAN, counts=None, rates=legs[1])
+        return made.table({}).to_pylist()
+
+    assert panes(few=True) == panes(few=False) != []
 
 
 @pytest.mark.spark
