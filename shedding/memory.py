@@ -18,7 +18,7 @@ import pyarrow as pa
 from shedding.config import Settings
 from shedding.keys import align
 from shedding.moments import Moments
-from shedding.pane_sums import leg_panes
+from shedding.pane_sums import Scanned
 from shedding.panes import Panes, Stat
 from shedding.rates import Rates
 from shedding.sides import Side, deepest_of, needed_counts
@@ -165,16 +165,10 @@ class Memory:
         drawn = [rates[leg] for leg in shed]
         scanned = self._scans.panes(self.side, self.measures, start, end, drawn, EXACT in legs)
         counts = needed_counts(self.side, self.query.timeline, start, end) if shed else None
+        laid_out = Scanned(scanned, self.side.keyset.keys, counts)
         for leg in legs:
-            panes = leg_panes(
-                scanned,
-                bit=None if leg == EXACT else shed.index(leg),
-                keys=self.side.keyset.keys,
-                measures=self.measures,
-                counts=counts,
-                rates=rates.get(leg),
-            )
-            self._remember(slot, leg, start, panes)
+            bit = None if leg == EXACT else shed.index(leg)
+            self._remember(slot, leg, start, laid_out.panes(bit, self.measures, rates.get(leg)))
         self.computed_rows += float(scanned.column("rows").to_numpy().sum())
         self.scanned_rows += self.side.arrivals.rows(start, end)
         self.scanned_bytes += self.side.bytes(start, end, deepest=deepest_of(scanned))

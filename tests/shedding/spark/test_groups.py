@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import functions as sf
 
 from shedding.keys import Keys, align
-from shedding.pane_sums import leg_panes
+from shedding.pane_sums import Scanned
 from shedding.rates import Rates
 from shedding.spark import groups
 from shedding.spark.rate_table import NUMBER, rate_table
@@ -65,7 +65,7 @@ def test_the_driver_sums_few_rows_as_spark_sums_many(spark, rows, legs):
         table = scan(
             spark, rows, timeline=Timeline(HOUR, HOUR, HOUR), keys=NAMES, measures=MEAN, legs=legs, exact=False, few=few
         )
-        made = leg_panes(table, bit=1, keys=NAMES, measures=MEAN, counts=None, rates=legs[1])
+        made = Scanned(table, NAMES, None).panes(1, MEAN, legs[1])
         return made.table({}).to_pylist()
 
     assert panes(few=True) == panes(few=False) != []
