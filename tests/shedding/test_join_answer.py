@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 
 from shedding.errors import NotReadyError
-from shedding.slot_answer import answer_join
+from shedding.slot_answer import answer_sides
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table
-from tests.shedding.rows_in_memory import HOUR, RowsScans, make_rows, side_of
+from tests.shedding.rows_in_memory import HOUR, RowsScans, joined_sides, make_rows
 
 
 def make_join(policy="cod", one_in=1, fraction=0.3, window=None):
@@ -32,8 +32,8 @@ def both_sides(seed=1):
 def run(settings, query, slots, left, right, known=True):
     scans = RowsScans(query)
     for slot in slots:
-        sides = side_of(left, query, known=known), side_of(right, query, side="right")
-        answer_join(settings, query, slot, *sides, scans).write(settings, "run", 0.0)
+        sides = joined_sides(left, right, query, known=known)
+        answer_sides(settings, query, slot, sides, scans).write(settings, "run", 0.0)
     return Table(settings.table("results", "j")).read().to_pandas().sort_values(["leg", "window_start", "key"])
 
 
