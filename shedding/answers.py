@@ -151,7 +151,7 @@ def _exact_value(sample: WindowSample, measure: MeasureSpec, whole: Mapping[str,
         assert stat.over is not None
         over = (stat.over.count * stat.over.mean).sum(axis=0)
         return quotient(total, over, np.nan)
-    return np.asarray(total) if measure.agg == "sum" else quotient(total, count, np.nan)
+    return np.where(count > 0, total, np.nan) if measure.agg == "sum" else quotient(total, count, np.nan)
 
 
 def _quantile(sample: WindowSample, stat: WindowStat, measure: MeasureSpec) -> Estimate:

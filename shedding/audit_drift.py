@@ -6,6 +6,7 @@ same drift and audits the same slots.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,19 +50,22 @@ class OccupiedAudits(AuditPlan):
         return self._found[slot]
 
 
-def audit_plan(query: QuerySpec, side: Side, slot: int) -> AuditPlan:
-    """The audits that `slot` may need to know of: the rule's, and those that drift adds before it."""
+def audit_plan(query: QuerySpec, sides: Sequence[Side], slot: int) -> AuditPlan:
+    """The audits that `slot` may need to know of: the rule's, and those that drift of either side adds before it.
+
+    The first slot is the first of the query's own dataset.
+    """
     length = query.timeline.slot
-    first_event = side.arrivals.first_event
+    first_event = sides[0].arrivals.first_event
     first = None if first_event is None else query.timeline.slot_of(first_event)
-    plan = OccupiedAudits(length=length, one_in=query.audit.one_in, salt=query.name, first=first, side=side)
+    plan = OccupiedAudits(length=length, one_in=query.audit.one_in, salt=query.name, first=first, side=sides[0])
     if query.audit.drift_limit is None or first is None:
         return plan
     reach = (2 * PRIOR_SLOTS + 2) * query.audit.one_in
     start = max(first, slot - reach * length)
-    if start >= slot or not side.known(start, slot):
+    if start >= slot or not all(side.known(start, slot) for side in sides):
         return plan
-    rows = _slot_rows(query, side, start, slot)
+    rows = _slot_rows(query, sides, start, slot)
     moved = [
         start + (i + 1) * length
         for i in range(1, len(rows))
@@ -70,16 +74,17 @@ def audit_plan(query: QuerySpec, side: Side, slot: int) -> AuditPlan:
     return replace(plan, extra=frozenset(moved))
 
 
-def slot_drift(query: QuerySpec, side: Side, slot: int) -> dict[str, float | None]:
+def slot_drift(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[str, float | None]:
     """Overlap, distance and change of the top keys between the slot's concept and the one before it.
 
-    Nothing where the concepts are not counted, the query has no keys, or one of the slots has no rows.
+    The concept of a join holds the keys of both sides, each side's its own. Nothing where the concepts are not counted,
+    the query has no keys, or one of the slots has no rows.
     """
     nothing: dict[str, float | None] = {"overlap": None, "distance": None, "top_difference": None}
     length = query.timeline.slot
-    if not side.keyset.keys or not side.known(slot - length, slot + length):
+    if not sides[0].keyset.keys or not all(side.known(slot - length, slot + length) for side in sides):
         return nothing
-    before, after = _slot_rows(query, side, slot - length, slot + length)
+    before, after = _slot_rows(query, sides, slot - length, slot + length)
     if not before.any() or not after.any():
         return nothing
     old, new = np.flatnonzero(before), np.flatnonzero(after)
@@ -96,8 +101,12 @@ def _distance(before: Floats, after: Floats) -> float:
     return distance(old, before[old], new, after[new])
 
 
-def _slot_rows(query: QuerySpec, side: Side, start: int, end: int) -> Floats:
-    """Rows per slot and key, (slots, K), of [start, end)."""
+def _slot_rows(query: QuerySpec, sides: Sequence[Side], start: int, end: int) -> Floats:
+    """Rows per slot and key, (slots, K), of [start, end); of a join the keys of the left side, then the right one's."""
+    return np.concatenate([_side_rows(query, side, start, end) for side in sides], axis=1)
+
+
+def _side_rows(query: QuerySpec, side: Side, start: int, end: int) -> Floats:
     counts = needed_counts(side, query.timeline, start, end)
     assert counts is not None
     keys, (place,) = align([counts], side.keyset.keys)

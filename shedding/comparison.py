@@ -1,67 +1,36 @@
-"""The experiment behind `sluice compare`: every policy and budget beside the exact answer, publishing nothing.
-
-Rates need exact panes and arrival counts only, never a sample, so the whole experiment is two scans: one for the
-exact panes of all slots, one for all legs at once, each slot with its own rates.
-"""
+"""The experiment behind `sluice compare`: every policy and budget beside the exact answer, publishing nothing."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from shedding.answers import Answer, exact_answer, plain_answer
+from shedding.answers import Answer
 from shedding.audit_drift import audit_plan
 from shedding.audits import AuditPlan
 from shedding.config import Settings
 from shedding.errors import DataError
+from shedding.experiment import Experiment, ExperimentScans, Leg, rates_by_slot
+from shedding.join_answer import measures_by_side
 from shedding.keys import Keys, align
-from shedding.learnt import Learnt, learnt_answer
+from shedding.learnt import Learnt
 from shedding.memory import EXACT, Scans
-from shedding.oracle import oracle_rates, own_concept
-from shedding.pane_sums import Scanned
-from shedding.panes import Panes
-from shedding.planning import allocate, learn
 from shedding.priors import Priors
-from shedding.rates import Rates
 from shedding.scores import Score, measured
-from shedding.sides import Side, left_side, needed_counts
+from shedding.sides import Side, sides_of
 from shedding.spec import Catalog
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.query import QuerySpec
 from shedding.whole_values import whole_values
-from shedding.windowed import PaneRun, WindowSample
+from shedding.window_answer import exact_window, shed_window
+from shedding.windowed import PaneRun
 
 Floats = npt.NDArray[np.float64]
-ORACLE = "oracle"
-"""`optimal` with the statistics of the slot itself: what no pipeline can know beforehand. Only for comparison."""
-
-
-class ExperimentScans(Scans, Protocol):
-    """What a comparison asks of Spark, beside what a memory does."""
-
-    def panes_by_slot(
-        self, side: Side, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]
-    ) -> pa.Table:
-        """The rows of many slots grouped by slot, pane, key and class of legs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Leg:
-    """A policy at a budget, a fraction of each slot's rows."""
-
-    policy: str
-    fraction: float
-
-    @property
-    def name(self) -> str:
-        """What its panes are called in the experiment."""
-        return f"{self.policy}@{self.fraction:g}"
+Progress = Callable[[str], None]
 
 
 @dataclass
@@ -102,33 +71,6 @@ class Tally:
         }
 
 
-class _Experiment:
-    """Panes of an experiment, kept to itself: nothing of it reaches the warehouse."""
-
-    def __init__(self, query: QuerySpec, side: Side) -> None:
-        self.side, self.measures, self.query = side, list(query.measures), query
-        self.kept: dict[tuple[int, str], Panes] = {}
-
-    def panes(self, slot: int, leg: str) -> Panes:
-        return self.kept[slot, leg]
-
-    def legs(self, slot: int, legs: Sequence[str]) -> dict[str, Panes]:
-        return {leg: self.kept[slot, leg] for leg in legs}
-
-    def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
-        """Nothing to fetch: an experiment computes all its panes at its start."""
-
-    def keep(self, scanned: pa.Table, slots: Sequence[int], leg: str, bit: int | None, rates: Rates | None) -> None:
-        """Cut a scan of many slots into the panes of each."""
-        length = self.query.timeline.slot
-        start = scanned.column("pane_start")
-        for slot in slots:
-            inside = pc.and_(pc.greater_equal(start, slot), pc.less(start, slot + length))
-            counts = None if bit is None else needed_counts(self.side, self.query.timeline, slot, slot + length)
-            laid_out = Scanned(scanned.filter(inside), self.side.keyset.keys, counts)
-            self.kept[slot, leg] = laid_out.panes(bit, self.measures, None if rates is None else _of_slot(rates, slot))
-
-
 def compare_between(
     settings: Settings,
     catalog: Catalog,
@@ -137,31 +79,33 @@ def compare_between(
     span: tuple[int, int],
     legs: Sequence[Leg],
     estimates: Sequence[str] = ("shrunk",),
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> list[dict[str, Any]]:
     """`compare` over the slots of [start, end) that have rows; DataError where none has."""
-    side, length = left_side(settings, catalog, query), query.timeline.slot
-    slots = [s for s in query.timeline.slots_between(*span) if side.arrivals.rows(s, s + length)]
+    sides, length = sides_of(settings, catalog, query), query.timeline.slot
+    slots = [s for s in query.timeline.slots_between(*span) if all(x.arrivals.rows(s, s + length) for x in sides)]
     if not slots:
-        raise DataError(f"dataset {query.dataset} has no rows in that interval; `sluice status` says what there is")
-    return compare(query, side, audit_plan(query, side, slots[-1]), scans, slots, legs, estimates, progress)
+        names = " and ".join(dict.fromkeys(side.dataset.name for side in sides))
+        raise DataError(f"dataset {names} has no rows in that interval; `sluice status` says what there is")
+    return compare(query, sides, audit_plan(query, sides, slots[-1]), scans, slots, legs, estimates, progress)
 
 
 def compare(
     query: QuerySpec,
-    side: Side,
+    sides: Sequence[Side],
     plan: AuditPlan,
     scans: ExperimentScans,
     slots: Sequence[int],
     legs: Sequence[Leg],
     estimates: Sequence[str] = ("shrunk",),
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> list[dict[str, Any]]:
     """One line per policy, budget, kind of estimate and measure, over all windows that end in `slots`.
 
     The dataset's first slot, which nothing precedes, takes part as a prior and is left out of the figures.
-    `processed_fraction` is measured, `total_fraction` adds the audited slots' other rows. `seconds` are those of
-    the one scan that all legs share plus the leg's own estimation, `bytes` those of the files read.
+    `processed_fraction` is measured, over both sides of a join; `total_fraction` adds the audited slots' other rows.
+    `seconds` are those of the scan that all legs share (one a side) plus the leg's own estimation, `bytes` those of
+    the files read.
     """
     timeline = query.timeline
     needed = sorted({s for slot in slots for s in timeline.slots_needed(slot)} | set(slots))
@@ -169,99 +113,74 @@ def compare(
     older = {a for audit in audits for a in plan.priors(audit)}
     sampled, all_slots = sorted({*needed, *audits}), sorted({*needed, *audits, *older})
     start, end = all_slots[0], all_slots[-1] + timeline.slot
-    if not side.known(start, end):
-        name = query.dataset
-        raise DataError(f"{query.name}: keys of {name} are not all counted; run `sluice ingest {name}` to catch up")
-    experiment = _Experiment(query, side)
+    for side in sides:
+        if not side.known(start, end):
+            name = side.dataset.name
+            raise DataError(f"{query.name}: keys of {name} are not all counted; run `sluice ingest {name}` to catch up")
+    by_side = measures_by_side(query, sides[0].dataset.column_names)
+    experiments = [Experiment(query, side, measures) for side, measures in zip(sides, by_side, strict=True)]
     progress("exact panes")
-    experiment.keep(scans.panes(side, query.measures, start, end, (), True), all_slots, EXACT, None, None)
-    priors = Priors(query, plan, experiment)
+    for experiment in experiments:
+        experiment.scan_exact(scans, all_slots)
+    priors = [Priors(query, plan, experiment) for experiment in experiments]
     progress(f"{len(legs)} legs")
     began = time.monotonic()
-    rates = _all_rates(query, priors, sampled, legs)
-    scanned = scans.panes_by_slot(side, query.measures, sampled[0], sampled[-1] + timeline.slot, rates)
-    for bit, leg in enumerate(legs):
-        experiment.keep(scanned, sampled, leg.name, bit, rates[bit])
+    for experiment, rates in zip(experiments, rates_by_slot(query, priors, sampled, legs), strict=True):
+        experiment.scan_legs(scans, sampled, rates)
     shared = time.monotonic() - began
     progress("answers")
     judged = [slot for slot in slots if slot != plan.first] or list(slots)
-    tallies = _tallies(query, priors, scans, judged, legs, estimates)
-    return _lines(query, experiment, plan, judged, legs, tallies, shared, side.bytes(sampled[0], end))
-
-
-def _all_rates(query: QuerySpec, priors: Priors, slots: Sequence[int], legs: Sequence[Leg]) -> list[Rates]:
-    """Each leg's rates over (slot, key), all over one list of keys."""
-    tables: list[pa.Table] = []
-    values: list[list[Floats]] = [[] for _ in legs]
-    for slot in slots:
-        concept = learn(query, priors, slot)
-        own = own_concept(query, priors, slot, concept) if any(leg.policy == ORACLE for leg in legs) else concept
-        size = len(concept.keys)
-        columns = dict(zip(concept.keys.names, concept.keys.columns, strict=True))
-        tables.append(pa.table({"_slot": pa.array([slot] * size, pa.int64()), **columns}))
-        for at, leg in enumerate(legs):
-            rows = leg.fraction * concept.rows
-            if not size or not rows:
-                values[at].append(np.zeros(0))
-            elif leg.policy == ORACLE:
-                values[at].append(oracle_rates(query, own.concept, rows))
-            else:
-                values[at].append(allocate(query, leg.policy, concept, rows).rates)
-    keys, places = align(tables, tables[0].column_names)
-    assert np.array_equal(np.concatenate(places), np.arange(len(keys))), "slots in order, keys sorted in each"
-    return [Rates(leg.name, keys, np.concatenate(found)) for leg, found in zip(legs, values, strict=True)]
-
-
-def _of_slot(rates: Rates, slot: int) -> Rates:
-    at = np.flatnonzero(rates.keys.columns[0].to_numpy() == slot)
-    columns = tuple(column.take(pa.array(at, pa.int64())) for column in rates.keys.columns[1:])
-    size = len(at) if rates.keys.names[1:] else 1
-    return Rates(rates.leg, Keys(rates.keys.names[1:], columns, size), rates.values[at], rates.unseen)
+    tallies = _tallies(query, experiments, priors, scans, judged, legs, estimates)
+    read = sum(side.bytes(sampled[0], end) for side in sides)
+    return _lines(query, experiments, plan, judged, legs, tallies, shared, read)
 
 
 def _tallies(
     query: QuerySpec,
-    priors: Priors,
+    experiments: Sequence[Experiment],
+    priors: Sequence[Priors],
     scans: Scans,
     slots: Sequence[int],
     legs: Sequence[Leg],
     estimates: Sequence[str],
 ) -> dict[tuple[str, str], Tally]:
-    names = priors.memory.side.keyset.keys
-    kept = priors.memory.kept if isinstance(priors.memory, _Experiment) else {}
-    keys = align([panes.keys.table() for panes in kept.values()], names)[0] if names else Keys((), (), 1)
+    side = experiments[0].side
+    names, by_side = side.keyset.keys, [experiment.measures for experiment in experiments]
+    tables = [panes.keys.table() for experiment in experiments for panes in experiment.kept.values()] if names else []
+    keys = align(tables, names)[0] if names else Keys((), (), 1)
     tallies = {(leg.name, kind): Tally() for leg in legs for kind in estimates}
     timeline = query.timeline
     for slot in slots:
         needed = timeline.slots_needed(slot)
-        whole = whole_values(query, priors.memory.side, scans, slot, keys)
-        exact_run = PaneRun([kept[s, EXACT] for s in needed], names, [keys])
+
+        def runs(leg: str, needed: Sequence[int] = needed) -> list[PaneRun]:
+            return [PaneRun([e.kept[s, leg] for s in needed], names, [keys]) for e in experiments]
+
+        whole, exact_runs = whole_values(query, side, scans, slot, keys), runs(EXACT)
         exact = {
-            w: exact_answer(exact_run.window(*w), query.measures, whole.get(w[0], {})) for w in timeline.windows(slot)
+            w: exact_window(query, by_side, [run.window(*w) for run in exact_runs], whole.get(w[0], {}))
+            for w in timeline.windows(slot)
         }
-        histories = priors.history(slot, keys) if "shrunk" in estimates else {}
+        histories = [own.history(slot, keys) for own in priors] if "shrunk" in estimates else []
+        share = min(1.0, timeline.slot / timeline.size)
         for leg in legs:
-            run = PaneRun([kept[s, leg.name] for s in needed], names, [keys])
+            leg_runs = runs(leg.name)
             for kind in estimates:
                 began = time.monotonic()
                 tally, learnt = tallies[leg.name, kind], None
                 if kind == "shrunk":
-                    calibrations = priors.calibration(slot, leg.name, keys)
-                    learnt = Learnt(histories, calibrations, min(1.0, timeline.slot / timeline.size))
+                    calibrations = [own.calibration(slot, leg.name, keys) for own in priors]
+                    learnt = [Learnt(*both, share) for both in zip(histories, calibrations, strict=True)]
                 for window, truth in exact.items():
-                    answer = _answer(run.window(*window), query, learnt)
+                    answer = shed_window(query, by_side, [run.window(*window) for run in leg_runs], learnt)
                     tally.add(answer, {m.name: measured(answer, truth, m) for m in query.measures})
                 tally.seconds += time.monotonic() - began
     return tallies
 
 
-def _answer(sample: WindowSample, query: QuerySpec, learnt: Learnt | None) -> Answer:
-    return plain_answer(sample, query.measures) if learnt is None else learnt_answer(sample, query.measures, learnt)
-
-
 def _lines(
     query: QuerySpec,
-    experiment: _Experiment,
+    experiments: Sequence[Experiment],
     plan: AuditPlan,
     slots: Sequence[int],
     legs: Sequence[Leg],
@@ -269,11 +188,14 @@ def _lines(
     shared: float,
     size: int,
 ) -> list[dict[str, Any]]:
-    rows = {slot: float(experiment.panes(slot, EXACT).sampled.sum()) for slot in slots}
+    def processed(slot: int, leg: str) -> float:
+        return sum(float(experiment.panes(slot, leg).sampled.sum()) for experiment in experiments)
+
+    rows = {slot: processed(slot, EXACT) for slot in slots}
     total = sum(rows.values()) or 1.0
     lines = []
     for leg in legs:
-        sampled = {slot: float(experiment.panes(slot, leg.name).sampled.sum()) for slot in slots}
+        sampled = {slot: processed(slot, leg.name) for slot in slots}
         all_in = sum(rows[s] if plan.is_audited(s) else sampled[s] for s in slots)
         for kind in dict.fromkeys(kind for _, kind in tallies):
             tally = tallies[leg.name, kind]

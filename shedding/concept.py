@@ -124,38 +124,68 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class JoinConcept:
-    """Concept of an equi-join: rows of each key on both sides, only for keys that both sides have.
+    """Concept of an equi-join: what is known of each key on both sides, only for keys that both sides have.
 
-    A row whose key is on one side only can join nothing: it is shed at no loss and appears in no result here.
+    A row whose key is on one side only can join nothing: it is shed at no loss and appears in no result here. A side
+    may be None: none of the measures reads its rows and its counts are known, so a sample of it would tell nothing.
     """
 
     keys: NDArray[Any]
-    left: Floats
-    right: Floats
+    left: Concept | None
+    right: Concept | None
 
     @classmethod
     def of(cls, left_keys: ArrayLike, left: ArrayLike, right_keys: ArrayLike, right: ArrayLike) -> JoinConcept:
         """Intersect the histograms of both sides (unique keys each); the keys come out sorted.
 
-        >>> JoinConcept.of(["a", "b"], [1, 2], ["b", "c"], [3, 4]).right
+        Without anything known of values the error is that of the number of joined rows. Sampling the sides at rates p
+        and q leaves it with relative variance (1/p - 1) / L + (1/q - 1) / R to first order, which is that of two
+        strata with cv 1.
+
+        >>> JoinConcept.of(["a", "b"], [1, 2], ["b", "c"], [3, 4]).right.population
         array([3.])
         """
         keys, i, j = np.intersect1d(left_keys, right_keys, assume_unique=True, return_indices=True)
-        return cls(keys, np.asarray(left, dtype=np.float64)[i], np.asarray(right, dtype=np.float64)[j])
+        ones = np.ones(len(keys))
+        sides = np.asarray(left, dtype=np.float64)[i], np.asarray(right, dtype=np.float64)[j]
+        return cls(keys, *(Concept.grouped(rows, cv=ones) for rows in sides))
 
-    def concept(self, *, known: bool = True, weight: ArrayLike | float = 1.0) -> Concept:
+    def concept(self) -> Concept:
         """Both sides as strata that compete for one budget: first the left ones, then the right ones.
 
-        Sampling the sides at rates p and q leaves the number of joined rows with relative variance
-        (1/p - 1) / L + (1/q - 1) / R to first order, which is that of two strata with cv 1.
+        A stratum adds nothing to the errors of the other side's measures: cv and prior variance are 0 there.
         """
-        rows = np.concatenate([self.left, self.right])
-        both = np.tile(np.broadcast_to(np.asarray(weight, dtype=np.float64), self.left.shape), 2)
-        return Concept.grouped(rows, known=known, cv=np.ones(rows.size), weight=both)
+        sides = [side for side in (self.left, self.right) if side is not None]
+
+        def line(name: str) -> Floats:
+            return np.concatenate([getattr(side, name) for side in sides])
+
+        return Concept(
+            population=line("population"),
+            known=all(side.known for side in sides),
+            cv=_diagonal([side.spread() for side in sides], 0.0),
+            scale=_diagonal([side.scale for side in sides], 1.0),
+            prior_variance=_diagonal([side.uncertainty() for side in sides], 0.0),
+            weight=line("weight"),
+            cost=line("cost"),
+            least_u=line("least_u"),
+        )
 
     def sides(self, rates: Floats) -> tuple[Floats, Floats]:
-        """Rates of the strata of `concept`, as (left, right) rates aligned with `keys`."""
-        return rates[: self.left.size], rates[self.left.size :]
+        """Rates of the strata of `concept`, as (left, right) rates aligned with `keys`; 0 for a side left out."""
+        nothing = np.zeros(len(self.keys))
+        cut = 0 if self.left is None else len(self.left)
+        return nothing if self.left is None else rates[:cut], nothing if self.right is None else rates[cut:]
+
+
+def _diagonal(blocks: list[Floats], elsewhere: float) -> Floats:
+    """The tables below and beside one another, `elsewhere` off the diagonal."""
+    laid = np.full((sum(len(block) for block in blocks), sum(block.shape[1] for block in blocks)), elsewhere)
+    row = column = 0
+    for block in blocks:
+        laid[row : row + block.shape[0], column : column + block.shape[1]] = block
+        row, column = row + block.shape[0], column + block.shape[1]
+    return laid
 
 
 def _filled(column: Floats) -> Floats:

@@ -32,6 +32,27 @@ class Keys:
         chosen = pa.array(index, pa.int64())
         return {name: column.take(chosen) for name, column in zip(self.names, self.columns, strict=True)}
 
+    def only(self, chosen: npt.NDArray[np.bool_]) -> Keys:
+        """Some of the keys, in the same order; without columns the one key stays."""
+        index = np.flatnonzero(chosen)
+        return Keys(self.names, tuple(self.take(index).values()), len(index)) if self.names else self
+
+    def typed_as(self, table: pa.Table) -> Keys:
+        """The keys in the column types of a table that has rows; as they are where it has none."""
+        if not table.num_rows:
+            return self
+        types = [table.schema.field(name).type for name in self.names]
+        columns = tuple(column.cast(_plain(kind)) for column, kind in zip(self.columns, types, strict=True))
+        return Keys(self.names, columns, self.size)
+
+    @property
+    def has_null(self) -> npt.NDArray[np.bool_]:
+        """Which keys are null in some column: a key like any other in a group by, but equal to nothing in a join."""
+        found = np.zeros(self.size, dtype=np.bool_)
+        for column in self.columns:
+            found |= column.is_null().to_numpy(zero_copy_only=False)
+        return found
+
     def table(self) -> pa.Table:
         """The keys as a table, one row a key; only for queries that have key columns."""
         return pa.table(dict(zip(self.names, self.columns, strict=True)))
@@ -60,6 +81,12 @@ def align(tables: Sequence[pa.Table], names: Sequence[str]) -> tuple[Keys, list[
     else:
         keys = Keys((), (), 1)
     return keys, [code[a:b] for a, b in itertools.pairwise(cuts)]
+
+
+def common(left: Keys, right: Keys) -> int:
+    """How many keys both have, null ones aside, which equal nothing."""
+    _, (here, there) = align([left.only(~left.has_null).table(), right.only(~right.has_null).table()], left.names)
+    return int(np.isin(here, there).sum())
 
 
 def _renumbered(code: Index, bound: int) -> tuple[Index, int]:

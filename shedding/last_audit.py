@@ -11,41 +11,49 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shedding.answers import exact_answer, plain_answer
 from shedding.keys import Keys
-from shedding.learnt import Learnt, learnt_answer
+from shedding.learnt import Learnt
 from shedding.memory import EXACT
 from shedding.priors import Priors
 from shedding.scores import Score, measured
 from shedding.shrinkage import Calibration, merge_records
+from shedding.spec.query import MeasureSpec
 from shedding.whole_values import WHOLE
+from shedding.window_answer import exact_window, shed_window
 
 
-def last_audit_columns(priors: Priors, slot: int, leg: str, keys: Keys) -> dict[str, float]:
+def last_audit_columns(
+    sides: Sequence[Priors], by_side: Sequence[Sequence[MeasureSpec]], slot: int, leg: str, keys: Keys
+) -> dict[str, float]:
     """Columns `<measure>_audit_...` of the slot's run rows; none where no audit came before.
 
     Errors are over all keys and blocks of the last audited slot, a missing key as 1. Measures whose exact values
     do not merge over panes have none.
     """
-    audits = priors.plan.priors(slot)
+    query, audits = sides[0].query, sides[0].plan.priors(slot)
     if not audits:
         return {}
-    query, audit = priors.query, audits[0]
-    timeline = query.timeline
-    histories = priors.history(audit, keys) if query.estimates == "shrunk" else {}
-    learnt = Learnt(histories, _calibrations(priors, audits[1:], leg, keys), min(1.0, timeline.slot / timeline.size))
-    measures = [m for m in query.measures if m.agg not in WHOLE]
-    scores: dict[str, list[Score]] = {m.name: [] for m in measures}
-    for exact, sample in zip(priors.blocks(audit, EXACT, keys), priors.blocks(audit, leg, keys), strict=True):
-        truth = exact_answer(exact, measures, {})
-        shrunk = query.estimates == "shrunk" and sample.known
-        answer = learnt_answer(sample, measures, learnt) if shrunk else plain_answer(sample, measures)
-        for measure in measures:
+    learnt = [_learnt(priors, audits, leg, keys) for priors in sides] if query.estimates == "shrunk" else None
+    measures = [[m for m in own if m.agg not in WHOLE] for own in by_side]
+    judged = [m for m in query.measures if m.agg not in WHOLE]
+    scores: dict[str, list[Score]] = {m.name: [] for m in judged}
+    exact = zip(*(priors.blocks(audits[0], EXACT, keys) for priors in sides), strict=True)
+    sampled = zip(*(priors.blocks(audits[0], leg, keys) for priors in sides), strict=True)
+    for truths, samples in zip(exact, sampled, strict=True):
+        truth = exact_window(query, measures, truths, {})
+        answer = shed_window(query, measures, samples, learnt if samples[0].known else None)
+        for measure in judged:
             scores[measure.name].append(measured(answer, truth, measure))
     columns: dict[str, float] = {}
     for name, found in scores.items():
         columns |= {f"{name}_audit_{part}": value for part, value in _summary(found).items()}
     return columns
+
+
+def _learnt(priors: Priors, audits: Sequence[int], leg: str, keys: Keys) -> Learnt:
+    timeline = priors.query.timeline
+    histories, calibrations = priors.history(audits[0], keys), _calibrations(priors, audits[1:], leg, keys)
+    return Learnt(histories, calibrations, min(1.0, timeline.slot / timeline.size))
 
 
 def _calibrations(priors: Priors, audits: Sequence[int], leg: str, keys: Keys) -> dict[str, Calibration]:

@@ -86,6 +86,7 @@ class Memory:
         self._sought: set[tuple[int, str]] = set()
         self.allocate: Allocate | None = None
         self.prior_slots: Callable[[int], Sequence[int]] = lambda _: ()
+        self.beside: Sequence[Side] = ()  # a join's other side: rates follow from the counts of both
         self.metadata: Mapping[str, Any] = {}
         self.computed_rows = 0.0
         self.scanned_rows = 0.0
@@ -127,10 +128,31 @@ class Memory:
                 self._cache[slot, leg] = Panes.of_table(part, self.side.keyset.keys, self.measures)
 
     def raw_fingerprint(self, slot: int, leg: str) -> str:
-        """Of all the raw rows that the panes depend on: the slot's, and for a shed leg those of its priors."""
+        """Of all the raw rows that the panes depend on: the slot's, and for a shed leg those of its priors.
+
+        The rates of a join's shed leg follow from both sides, so its fingerprint does too.
+        """
+        if leg == EXACT:
+            return self._fingerprint([slot], [self.side])
+        return self._fingerprint([slot, *self.prior_slots(slot)], [self.side, *self.beside])
+
+    def answer_fingerprint(self, slot: int, leg: str) -> str:
+        """Of all the raw rows that the slot's answer depends on, of both sides of a join.
+
+        Those are the slots that its windows reach into and, for a shed leg, the priors of each; where it learns,
+        also the priors of its priors, which its intervals are calibrated by: at most 2 J audited slots.
+        """
+        reached = self.query.timeline.slots_needed(slot)
+        if leg == EXACT:
+            return self._fingerprint(reached, [self.side, *self.beside])
+        audits = {prior for one in reached for prior in self.prior_slots(one)}
+        older = {a for audit in self.prior_slots(slot) for a in self.prior_slots(audit)}
+        learnt = older if self.query.estimates == "shrunk" else set()
+        return self._fingerprint([*reached, *sorted(audits | learnt)], [self.side, *self.beside])
+
+    def _fingerprint(self, slots: Sequence[int], sides: Sequence[Side]) -> str:
         length = self.query.timeline.slot
-        slots = [slot] if leg == EXACT else [slot, *self.prior_slots(slot)]
-        return _digest([self.side.fingerprint(s, s + length) for s in slots])
+        return _digest([side.fingerprint(slot, slot + length) for side in sides for slot in slots])
 
     def spec_fingerprint(self, leg: str) -> str:
         """Of what the specification says about these panes; for the exact leg that is not its shedding."""
@@ -163,15 +185,18 @@ class Memory:
             assert self.allocate is not None, "shed legs need an allocator"
             rates = self.allocate(slot, shed)
         drawn = [rates[leg] for leg in shed]
-        scanned = self._scans.panes(self.side, self.measures, start, end, drawn, EXACT in legs)
+        if not self.measures and EXACT not in legs and all(leg.constant == 0 for leg in drawn):
+            scanned = self._nothing()  # a side whose counts say it all is not read
+        else:
+            scanned = self._scans.panes(self.side, self.measures, start, end, drawn, EXACT in legs)
+            self.scanned_rows += self.side.arrivals.rows(start, end)
+            self.scanned_bytes += self.side.bytes(start, end, deepest=deepest_of(scanned))
         counts = needed_counts(self.side, self.query.timeline, start, end) if shed else None
         laid_out = Scanned(scanned, self.side.keyset.keys, counts)
         for leg in legs:
             bit = None if leg == EXACT else shed.index(leg)
             self._remember(slot, leg, start, laid_out.panes(bit, self.measures, rates.get(leg)))
         self.computed_rows += float(scanned.column("rows").to_numpy().sum())
-        self.scanned_rows += self.side.arrivals.rows(start, end)
-        self.scanned_bytes += self.side.bytes(start, end, deepest=deepest_of(scanned))
 
     def _remember(self, slot: int, leg: str, start: int, panes: Panes) -> None:
         name = leg if start == slot else leg + TAIL
@@ -182,6 +207,13 @@ class Memory:
             "spec_fingerprint": self.spec_fingerprint(leg),
         }
         self._table.replace(panes.table(where | prints), where, self.metadata)
+
+    def _nothing(self) -> pa.Table:
+        """What a scan of no rows finds, for a side without measures."""
+        none = pa.array([], pa.int64())
+        keys = self.side.no_keys()
+        return pa.table({"pane_start": none, **dict(zip(keys.column_names, keys.columns, strict=True)),
+                         "mask": none, "rows": none})  # fmt: skip
 
     def _empty(self) -> Panes:
         nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)

@@ -10,8 +10,8 @@ from shedding.allocation.budget import one_row_floor, split
 from shedding.allocation.outcome import settle
 from shedding.concept import Concept
 from shedding.memory import EXACT
-from shedding.planning import SlotConcept
 from shedding.priors import LEARNT, Priors
+from shedding.slot_concept import SlotConcept
 from shedding.spec.query import QuerySpec
 from shedding.windowed import PaneRun
 

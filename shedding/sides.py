@@ -111,16 +111,13 @@ def deepest_of(scanned: pa.Table) -> int | None:
     return None if note is None else int(note)
 
 
-def left_side(settings: Settings, catalog: Catalog, query: QuerySpec) -> Side:
-    """The query's own dataset, as it is now."""
-    return Side(settings, catalog.dataset(query.dataset), keyset_of(query), Arrivals.load(settings, query.dataset))
-
-
-def right_side(settings: Settings, catalog: Catalog, query: QuerySpec) -> Side:
-    """The dataset that the query joins, as it is now."""
-    assert query.join is not None, "only a join has a right side"
-    name = query.join.dataset
-    return Side(settings, catalog.dataset(name), keyset_of(query, "right"), Arrivals.load(settings, name))
+def sides_of(settings: Settings, catalog: Catalog, query: QuerySpec) -> list[Side]:
+    """The one dataset that the query reads, or the two that it joins, left first; as they are now."""
+    columns = catalog.dataset(query.dataset).column_names
+    keysets = [keyset_of(query, "left", columns)]
+    if query.join is not None:
+        keysets.append(keyset_of(query, "right", columns))
+    return [Side(settings, catalog.dataset(k.dataset), k, Arrivals.load(settings, k.dataset)) for k in keysets]
 
 
 def _may_hold(file: Mapping[str, Any], keys: pa.Table | None) -> bool:

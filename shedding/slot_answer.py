@@ -9,25 +9,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shedding.answers import Answer, exact_answer, plain_answer, top_keys
+from shedding.answers import Answer, top_keys
 from shedding.audit_drift import audit_plan, slot_drift
 from shedding.config import Settings
-from shedding.join_answer import JoinWork
-from shedding.keys import Keys, align
+from shedding.join_answer import measures_by_side
+from shedding.keys import Keys, align, common
 from shedding.last_audit import last_audit_columns
-from shedding.learnt import Learnt, learnt_answer
+from shedding.learnt import Learnt
 from shedding.ledger import LegWindow, results_rows, run_rows
 from shedding.memory import EXACT, Memory, Scans
 from shedding.planning import Planner
 from shedding.priors import Priors, expected_rows
 from shedding.scores import Score, expected, measured
-from shedding.sides import Side, left_side, right_side
+from shedding.sides import Side, sides_of
 from shedding.spec import Catalog, QuerySpec
 from shedding.tables import Table, slot_name
 from shedding.whole_values import whole_values
+from shedding.window_answer import exact_window, shed_window
 from shedding.windowed import PaneRun, WindowSample
 
 Floats = npt.NDArray[np.float64]
+SUFFIXES = ("", ".right")
+"""What is added to the names of a side's legs in `panes/<query>`: only a join has a right side."""
 
 
 @dataclass(frozen=True)
@@ -70,31 +73,23 @@ class SlotAnswer:
 
 def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> SlotAnswer:
     """Answer the windows that end in the slot; panes that are missing are computed and remembered."""
-    left = left_side(settings, catalog, query)
-    if query.join is None:
-        return answer_side(settings, query, slot, left, scans)
-    return answer_join(settings, query, slot, left, right_side(settings, catalog, query), scans)
+    return answer_sides(settings, query, slot, sides_of(settings, catalog, query), scans)
 
 
-def answer_join(settings: Settings, query: QuerySpec, slot: int, left: Side, right: Side, scans: Scans) -> SlotAnswer:
-    """The same, for a join of two datasets."""
-    work = JoinWork(settings, query, slot, left, right, scans)
-    windows = work.windows()
-    return SlotAnswer(query, slot, windows, work.shared(), work.audited)
-
-
-def answer_side(settings: Settings, query: QuerySpec, slot: int, side: Side, scans: Scans) -> SlotAnswer:
-    """The same, for a query of one dataset whose state is pinned in `side`."""
-    return _SlotWork(settings, query, slot, side, scans).answer()
+def answer_sides(settings: Settings, query: QuerySpec, slot: int, sides: Sequence[Side], scans: Scans) -> SlotAnswer:
+    """The same, with the state of the query's datasets pinned in `sides`: one, or the two of a join."""
+    return _SlotWork(settings, query, slot, sides, scans).answer()
 
 
 class _SlotWork:
-    def __init__(self, settings: Settings, query: QuerySpec, slot: int, side: Side, scans: Scans) -> None:
-        self.query, self.slot, self.side, self.scans = query, slot, side, scans
-        self.plan = audit_plan(query, self.side, slot)
-        self.memory = Memory(settings, query, self.side, query.measures, scans)
-        self.priors = Priors(query, self.plan, self.memory)
-        self.planner = Planner(query, self.priors, self.memory)
+    def __init__(self, settings: Settings, query: QuerySpec, slot: int, sides: Sequence[Side], scans: Scans) -> None:
+        self.query, self.slot, self.sides, self.scans = query, slot, sides, scans
+        self.plan = audit_plan(query, sides, slot)
+        self.measures = measures_by_side(query, sides[0].dataset.column_names)
+        together = zip(sides, self.measures, SUFFIXES, strict=False)
+        self.memories = [Memory(settings, query, side, own, scans, suffix) for side, own, suffix in together]
+        self.priors = [Priors(query, self.plan, memory) for memory in self.memories]
+        self.planner = Planner(query, self.priors, self.memories)
         self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
         self.legs = query.legs if self.audited else [query.shed.policy]
         self.published = EXACT if self.audited and query.publish == "best" else query.shed.policy
@@ -103,55 +98,60 @@ class _SlotWork:
         """All windows of all legs, scored."""
         slots = self.query.timeline.slots_needed(self.slot)
         learns = self.query.estimates == "shrunk" and self.query.shed.policy != EXACT
-        if learns:
-            self.priors.load(self.slot, self.query.shed.policy)
-        self.memory.fetch(slots, self.legs)
         reach = self.query.timeline.windows(self.slot)[0][0]  # the first instant that a window of this slot needs
-        panes = {s: self.memory.legs(s, self.legs, None if s == self.slot else reach) for s in slots}
-        past = self.priors.keys(self.slot, depth=2) if learns else []
-        keys = self._all_keys([p.keys for by_leg in panes.values() for p in by_leg.values()] + past)
-        runs = {leg: PaneRun([panes[s][leg] for s in slots], keys.names, [keys]) for leg in self.legs}
-        whole = whole_values(self.query, self.side, self.scans, self.slot, keys) if EXACT in self.legs else {}
-        learnt = self._learnt(keys) if learns else None
+        panes = []
+        for memory, priors in zip(self.memories, self.priors, strict=True):
+            if learns:
+                priors.load(self.slot, self.query.shed.policy)
+            memory.fetch(slots, self.legs)
+            panes.append({s: memory.legs(s, self.legs, None if s == self.slot else reach) for s in slots})
+        keys = self._all_keys([p.keys for side in panes for by_leg in side.values() for p in by_leg.values()], learns)
+        runs = {
+            leg: [PaneRun([side[s][leg] for s in slots], keys.names, [keys]) for side in panes] for leg in self.legs
+        }
+        audit = EXACT in self.legs
+        whole = whole_values(self.query, self.sides[0], self.scans, self.slot, keys) if audit else {}
+        learnt = [self._learnt(priors, keys) for priors in self.priors] if learns else None
         windows: list[LegWindow] = []
         for start, end in self.query.timeline.windows(self.slot):
+            samples = {leg: [run.window(start, end) for run in runs[leg]] for leg in self.legs}
             exact = None
-            if EXACT in self.legs:
-                exact = exact_answer(runs[EXACT].window(start, end), self.query.measures, whole.get(start, {}))
+            if audit:
+                exact = exact_window(self.query, self.measures, samples[EXACT], whole.get(start, {}))
             for leg in self.legs:
-                answer = exact if leg == EXACT else self._answer(runs[leg].window(start, end), learnt)
+                answer = exact if leg == EXACT else self._answer(samples[leg], learnt)
                 assert answer is not None
                 windows.append(self._scored(leg, answer, exact))
         shared = self._shared()
         if learns and not self.audited:
-            shared |= last_audit_columns(self.priors, self.slot, self.query.shed.policy, keys)
+            shared |= last_audit_columns(self.priors, self.measures, self.slot, self.query.shed.policy, keys)
         return SlotAnswer(self.query, self.slot, windows, shared, self.audited)
 
-    def _learnt(self, keys: Keys) -> Learnt:
+    def _learnt(self, priors: Priors, keys: Keys) -> Learnt:
         timeline = self.query.timeline
         return Learnt(
-            histories=self.priors.history(self.slot, keys),
-            calibrations=self.priors.calibration(self.slot, self.query.shed.policy, keys),
+            histories=priors.history(self.slot, keys),
+            calibrations=priors.calibration(self.slot, self.query.shed.policy, keys),
             block_share=min(1.0, timeline.slot / timeline.size),
         )
 
-    def _answer(self, sample: WindowSample, learnt: Learnt | None) -> Answer:
-        if learnt is None:
-            return plain_answer(sample, self.query.measures)
-        expected = None if sample.known else self._expected(sample)
-        return learnt_answer(sample, self.query.measures, learnt, expected)
+    def _answer(self, samples: Sequence[WindowSample], learnt: Sequence[Learnt] | None) -> Answer:
+        expected = None if learnt is None or samples[0].known else self._expected(samples[0])
+        return shed_window(self.query, self.measures, samples, learnt, expected)
 
     def _expected(self, sample: WindowSample) -> Floats:
         """Rows that the priors expect of each key in each stratum of a window."""
         length = self.query.timeline.slot
-        rows, _ = expected_rows(self.priors, self.slot, sample.keys)
+        rows, _ = expected_rows(self.priors[0], self.slot, sample.keys)
         slots = self.query.timeline.slots_needed(self.slot)
         shares = [max(0, min(sample.end, s + length) - max(sample.start, s)) / length for s in slots]
         return np.stack([rows * share for share in shares])
 
-    def _all_keys(self, keys: Sequence[Keys]) -> Keys:
-        names = self.side.keyset.keys
-        return align([k.table() for k in keys], names)[0] if names else Keys((), (), 1)
+    def _all_keys(self, keys: Sequence[Keys], learns: bool) -> Keys:
+        """The keys of the panes and, where the answer learns, of the audits it learns from."""
+        past = [k for priors in self.priors for k in priors.keys(self.slot, depth=2)] if learns else []
+        names = self.sides[0].keyset.keys
+        return align([k.table() for k in [*keys, *past]], names)[0] if names else Keys((), (), 1)
 
     def _scored(self, leg: str, answer: Answer, exact: Answer | None) -> LegWindow:
         columns = self._leg_columns(leg)
@@ -168,9 +168,10 @@ class _SlotWork:
         return LegWindow(leg, answer, scores, kind, columns)
 
     def _leg_columns(self, leg: str) -> dict[str, Any]:
-        panes = self.memory.panes(self.slot, leg)
-        processed = float(panes.sampled.sum())
-        slot_rows = float(panes.population.sum()) if panes.known else self.planner.concept(self.slot).rows
+        panes = [memory.panes(self.slot, leg) for memory in self.memories]
+        processed = float(sum(part.sampled.sum() for part in panes))
+        known = all(part.known for part in panes)
+        slot_rows = float(sum(p.population.sum() for p in panes)) if known else self.planner.concept(self.slot).rows
         columns: dict[str, Any] = {
             "policy": leg,
             "published": leg == self.published,
@@ -180,8 +181,8 @@ class _SlotWork:
             "omitted_keys": 0,
             "exceeded_by": 0.0,
             "budget_rows": slot_rows,
-            "raw_fingerprint": self.memory.raw_fingerprint(self.slot, leg),
-            "spec_fingerprint": self.memory.spec_fingerprint(leg),
+            "raw_fingerprint": self.memories[0].answer_fingerprint(self.slot, leg),
+            "spec_fingerprint": self.memories[0].spec_fingerprint(leg),
         }
         if leg != EXACT and slot_rows:
             allocation = self.planner.allocation(self.slot, leg)
@@ -192,19 +193,23 @@ class _SlotWork:
 
     def _shared(self) -> dict[str, Any]:
         priors = self.plan.priors(self.slot)
-        known = [self.memory.panes(prior, EXACT).keys for prior in priors[:1]] if self.legs != [EXACT] else []
         return {
-            **slot_drift(self.query, self.side, self.slot),
-            "prior_keys": len(known[0]) if known else None,
+            **slot_drift(self.query, self.sides, self.slot),
+            "prior_keys": self._keys_at(priors[0]) if priors and self.legs != [EXACT] else None,
             "audited": self.audited,
             "audit_reason": self._audit_reason(),
-            "total_rows": self.memory.computed_rows,
-            "rows_read": self.memory.scanned_rows,
-            "bytes_read": self.memory.scanned_bytes,
+            "total_rows": sum(memory.computed_rows for memory in self.memories),
+            "rows_read": sum(memory.scanned_rows for memory in self.memories),
+            "bytes_read": sum(memory.scanned_bytes for memory in self.memories),
             "prior_slots": [slot_name(prior) for prior in priors],
             "last_audit": priors[0] if priors else None,
             "reason": self._reason(),
         }
+
+    def _keys_at(self, audit: int) -> int:
+        """How many keys an audited slot had; of a join, on both sides."""
+        keys = [memory.panes(audit, EXACT).keys for memory in self.memories]
+        return len(keys[0]) if self.query.join is None else common(*keys)
 
     def _audit_reason(self) -> str:
         if not self.audited:

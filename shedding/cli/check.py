@@ -40,19 +40,25 @@ def notes(catalog: Catalog, settings: Settings) -> Iterator[str]:
                 f"queries/{name}.yaml: window.slide {format_duration(slide)} is above window.size "
                 f"{format_duration(size)}: windows with gaps, rows between them are never read"
             )
-        if _uncounted(query, settings):
+        for dataset in _uncounted(query, catalog, settings):
             yield (
-                f"queries/{name}.yaml: rows of {query.dataset} that arrived before this query have no counts of its "
-                f"keys: their slots work with estimated populations, COUNT is estimated there too and errors are "
-                f"1.2 to 4 times larger"
+                f"queries/{name}.yaml: rows of {dataset} that arrived before this query have no counts of its keys: "
+                + (
+                    "their slots work with estimated populations, COUNT is estimated there too and errors are "
+                    "1.2 to 4 times larger"
+                    if query.join is None
+                    else f"a join waits until they have; run `sluice ingest {dataset}`"
+                )
             )
 
 
-def _uncounted(query: QuerySpec, settings: Settings) -> bool:
-    from shedding.arrivals import Arrivals
-    from shedding.spec.keyset import keyset_of
+def _uncounted(query: QuerySpec, catalog: Catalog, settings: Settings) -> list[str]:
+    """The datasets of the query that have rows whose keys nobody counted."""
+    from shedding.sides import sides_of
 
-    arrivals = Arrivals.load(settings, query.dataset)
-    if arrivals.first_event is None or arrivals.watermark is None:
-        return False
-    return not arrivals.counted(keyset_of(query).id, arrivals.first_event, arrivals.watermark)
+    found = []
+    for side in sides_of(settings, catalog, query):
+        first, last = side.arrivals.first_event, side.arrivals.watermark
+        if first is not None and last is not None and not side.known(first, last):
+            found.append(side.dataset.name)
+    return found

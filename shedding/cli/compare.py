@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _compare(
     arguments: argparse.Namespace, settings: Settings, policies: Sequence[str], span: tuple[int, int]
 ) -> list[dict[str, Any]]:
-    from shedding.comparison import Leg, compare_between
+    from shedding.comparison import compare_between
+    from shedding.experiment import Leg
     from shedding.spark.session import spark_session
     from shedding.spark.slot_scan import SlotScan
 
@@ -96,7 +97,7 @@ def plot(lines: Sequence[Mapping[str, Any]], query: QuerySpec, file: Path) -> No
 
 
 def _check(query: QuerySpec, policies: Sequence[str], estimates: Sequence[str]) -> None:
-    from shedding.comparison import ORACLE
+    from shedding.experiment import ORACLE
     from shedding.policies import POLICIES
 
     known = [*(p for p in POLICIES if p != "exact"), ORACLE]
@@ -104,8 +105,9 @@ def _check(query: QuerySpec, policies: Sequence[str], estimates: Sequence[str]) 
         unknown = [name for name in given if name not in allowed]
         if unknown or not given:
             raise SluiceError(f"no {kind} {', '.join(unknown) or 'given'}; choose from: {', '.join(allowed)}")
-    if query.join is not None:
-        raise SluiceError(f"{query.name} is a join; compare works on queries of one dataset")
+    if query.join is not None and ORACLE in policies:
+        served = ", ".join(name for name in known if name != ORACLE)
+        raise SluiceError(f"{query.name} is a join: no oracle knows its slots; choose from: {served}")
     exact_only = [m.name for m in query.measures if m.agg in ("min", "max", "count_distinct")]
     if exact_only:
         raise SluiceError(f"{query.name}: measure {exact_only[0]} is exact only, so there is nothing to compare")

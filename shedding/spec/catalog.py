@@ -168,8 +168,25 @@ def _check_against_datasets(file: Path, query: QuerySpec, datasets: Mapping[str,
         for key, column in (("column", measure.column), ("over", measure.over)):
             if column is not None:
                 used.append((f"measures.{measure.name}.{key}", column, list(dict.fromkeys([*known, *joined]))))
-    return [
+    missing = [
         Problem(file, key, f"is {column!r}, which its dataset does not have; it has: {', '.join(columns)}")
         for key, column, columns in used
         if column not in columns
     ]
+    return missing or _check_join(file, query, datasets)
+
+
+def _check_join(file: Path, query: QuerySpec, datasets: Mapping[str, DatasetSpec]) -> list[Problem]:
+    """Columns that are joined have one type, as far as it is declared: values of two types are never equal."""
+    if query.join is None:
+        return []
+    left, right = ({c.name: c.type for c in datasets[d].columns} for d in (query.dataset, query.join.dataset))
+    return [
+        Problem(
+            file, "join.on",
+            f"joins {name!r}, a {left[name]} in {query.dataset} and a {right[name]} in {query.join.dataset}; "
+            f"declare the same type in both",
+        )
+        for name in query.join.on
+        if left.get(name, right.get(name)) != right.get(name, left.get(name))
+    ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,15 +35,18 @@ class KeySet:
         return f"{'_'.join(self.keys)[:40] or 'all'}-{digest}"
 
 
-def keyset_of(query: QuerySpec, side: Literal["left", "right"] = "left") -> KeySet:
+def keyset_of(
+    query: QuerySpec, side: Literal["left", "right"] = "left", left_columns: Collection[str] | None = None
+) -> KeySet:
     """The key set a query needs of its dataset, or of the joined one (`side` right).
 
-    A join's measures may live on either side, so a join counts rows only.
+    A join's measures may live on either side; `left_columns`, the columns of the query's own dataset, tell which: a
+    column that both have is the left one's. Without a join they are not needed.
     """
-    if query.join is None:
-        columns = {c for m in query.measures if m.agg in _ESTIMATED for c in (m.column, m.over) if c is not None}
-    else:
-        columns = set()
+    columns = {c for m in query.measures if m.agg in _ESTIMATED for c in (m.column, m.over) if c is not None}
+    if query.join is not None:
+        assert left_columns is not None, "a join's sides count different columns; say which ones the left side has"
+        columns = {c for c in columns if (c in left_columns) == (side == "left")}
     if side == "right":
         assert query.join is not None, "only a join has a right side"
         dataset, keys, where = query.join.dataset, tuple(query.join.on), query.join.where
@@ -57,7 +61,7 @@ def keysets(catalog: Catalog, dataset: str) -> list[KeySet]:
     for query in catalog.queries_of(dataset):
         sides: list[Literal["left", "right"]] = ["left"] if query.join is None else ["left", "right"]
         for side in sides:
-            keyset = keyset_of(query, side)
+            keyset = keyset_of(query, side, catalog.dataset(query.dataset).column_names if query.join else None)
             if keyset.dataset == dataset:
                 found[keyset.id] = keyset
     return [found[identifier] for identifier in sorted(found)]

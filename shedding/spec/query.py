@@ -13,6 +13,7 @@ from shedding.windows import Timeline
 
 Aggregate = Literal["avg", "sum", "count", "min", "max", "quantile", "count_distinct", "ratio"]
 EXACT_ONLY = frozenset({"min", "max", "count_distinct"})
+JOINED = ("count", "sum", "avg")
 PolicyName = Literal["exact", "uniform", "proportional", "cod", "optimal", "k_optimal", "posterior"]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
@@ -186,10 +187,18 @@ class QuerySpec(Spec):
         if self.top is not None and not self.group_by:
             raise ValueError("top needs group_by: a query without keys has one row a window; remove top")
         exact_only = [m.name for m in self.measures if m.agg in EXACT_ONLY]
-        if exact_only and self.shed.policy != "exact":
+        shed = [leg for leg in self.legs if leg != "exact"]
+        if exact_only and shed:
+            where = "shed.policy" if shed[0] == self.shed.policy else "shed.compare"
             raise ValueError(
-                f"measure {exact_only[0]!r} has no honest estimate from a sample; "
-                f"write shed.policy: exact, or move it to a query of its own"
+                f"measure {exact_only[0]!r} has no honest estimate from a sample, and {where} names {shed[0]}; "
+                f"write shed.policy: exact and no shed.compare, or move it to a query of its own"
+            )
+        unjoined = [m for m in self.measures if m.agg not in JOINED]
+        if self.join is not None and unjoined:
+            raise ValueError(
+                f"measure {unjoined[0].name!r} is a {unjoined[0].agg}; a join answers {', '.join(JOINED)}: "
+                f"move it to a query of one dataset"
             )
         if self.join is not None and sorted(self.join.on) != sorted(self.group_by):
             raise ValueError("a join groups by the columns it joins on; write the same columns in join.on and group_by")

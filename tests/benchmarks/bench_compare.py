@@ -7,8 +7,9 @@ from typing import Any
 
 from jobs.ingest import ingest
 from shedding.arrivals import Arrivals
-from shedding.comparison import Leg, compare_between
+from shedding.comparison import compare_between
 from shedding.config import Settings
+from shedding.experiment import Leg
 from shedding.spec import load_catalog
 from tests.benchmarks.harness import Bench
 

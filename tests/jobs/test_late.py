@@ -12,7 +12,7 @@ import pytest
 from jobs.late import raw_fingerprint, stale_slots
 from shedding.arrivals_log import write_log
 from shedding.config import Settings
-from shedding.sides import left_side, right_side
+from shedding.sides import sides_of
 from shedding.spec import Catalog, load_catalog
 from shedding.tables import Table, slot_name
 from tests.small_specs import DATASET, QUERY, write_specs
@@ -46,7 +46,7 @@ def arrive(
 def compute(settings: Settings, catalog: Catalog, hours: range) -> None:
     """What aggregate records of a slot: the fingerprint of the rows it read."""
     spec = catalog.query("fares")
-    sides = [left_side(settings, catalog, spec)] + ([right_side(settings, catalog, spec)] if spec.join else [])
+    sides = sides_of(settings, catalog, spec)
     for slot in (hour * HOUR for hour in hours):
         row = {
             "slot": [slot_name(slot)], "leg": ["uniform"], "published": [True],

@@ -85,9 +85,17 @@ class RowsSide:
         return pa.table({name: pa.array([], pa.string()) for name in self.keyset.keys})
 
 
-def side_of(rows: pd.DataFrame, query: QuerySpec, *, known: bool = True, side: str = "left") -> RowsSide:
-    """The rows as the side of a query."""
-    return RowsSide(rows, keyset_of(query, side), known)
+def side_of(rows: pd.DataFrame, query: QuerySpec, *, known: bool = True) -> RowsSide:
+    """The rows as the dataset of a query."""
+    return RowsSide(rows, keyset_of(query), known)
+
+
+def joined_sides(left: pd.DataFrame, right: pd.DataFrame, query: QuerySpec, *, known: bool = True) -> list[RowsSide]:
+    """The rows of two datasets as the sides of a join; `known` is about the left one."""
+    columns = list(left.columns)
+    return [
+        RowsSide(left, keyset_of(query, "left", columns), known), RowsSide(right, keyset_of(query, "right", columns))
+    ]  # fmt: skip
 
 
 class RowsScans:

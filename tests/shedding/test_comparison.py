@@ -7,20 +7,23 @@ import pandas as pd
 import pytest
 
 from shedding.audit_drift import audit_plan
-from shedding.comparison import Leg, compare
+from shedding.comparison import compare
+from shedding.experiment import Leg
+from shedding.policies import POLICIES
 from shedding.spec import load_catalog
-from tests.shedding.rows_in_memory import HOUR, RowsScans, make_rows, side_of
+from tests.shedding.rows_in_memory import HOUR, RowsScans, joined_sides, make_rows, side_of
+from tests.shedding.test_join_answer import both_sides, make_join
 from tests.shedding.test_slot_answer import make_query
 
 ROOT = Path(__file__).resolve().parents[2]
 BASELINES = ["uniform", "proportional", "oracle"]
 
 
-def experiment(query, rows, legs, estimates):
-    side = side_of(rows, query)
+def experiment(query, rows, legs, estimates, right=None):
+    sides = [side_of(rows, query)] if right is None else joined_sides(rows, right, query)
     length = query.timeline.slot
     slots = sorted({int(slot) * length for slot in np.unique(rows.time // length)})
-    lines = compare(query, side, audit_plan(query, side, slots[-1]), RowsScans(query), slots, legs, estimates)
+    lines = compare(query, sides, audit_plan(query, sides, slots[-1]), RowsScans(query), slots, legs, estimates)
     return {(line["policy"], line["budget"], line["estimates"], line["measure"]): line for line in lines}
 
 
@@ -42,6 +45,30 @@ def test_everything_sampled_is_exact():
     lines = experiment(make_query(), make_rows(), [Leg("uniform", 1.0)], ["plain"])
     assert lines["uniform", 1.0, "plain", "mean"]["mean_error"] == pytest.approx(0, abs=1e-12)
     assert lines["uniform", 1.0, "plain", "mean"]["missing_keys"] == 0
+
+
+@pytest.mark.parametrize("window", [{"size": "1 hour"}, {"size": "2 hours", "slide": "1 hour"}])
+def test_a_join_is_compared_by_every_policy_and_its_rows_are_those_of_both_sides(window):
+    query = make_join(one_in=2, window=window)
+    left, right = both_sides()
+    policies = [name for name in POLICIES if name != "exact"]
+    legs = [Leg(policy, fraction) for policy in policies for fraction in (0.1, 0.4)]
+    lines = experiment(query, left, legs, ["plain", "shrunk"], right)
+    for policy in policies:
+        for kind in ("plain", "shrunk"):
+            few, many = (lines[policy, fraction, kind, "total"] for fraction in (0.1, 0.4))
+            assert many["mean_error"] < few["mean_error"]
+            assert few["processed_fraction"] == pytest.approx(0.1, abs=0.02)
+        assert lines[policy, 0.1, "shrunk", "total"]["missing_keys"] == 0
+        assert lines[policy, 0.1, "shrunk", "pairs"]["mean_error"] == 0
+
+
+def test_a_join_of_all_rows_is_exact():
+    left, right = both_sides()
+    lines = experiment(make_join(), left, [Leg("uniform", 1.0)], ["plain"], right)
+    for measure in ("pairs", "total", "middle"):
+        assert lines["uniform", 1.0, "plain", measure]["mean_error"] == pytest.approx(0, abs=1e-12)
+        assert lines["uniform", 1.0, "plain", measure]["missing_keys"] == 0
 
 
 def green(data):

@@ -63,12 +63,13 @@ def test_contradictions_are_refused_with_the_key_and_the_remedy(wrong: dict[str,
 def test_a_join_keeps_only_the_keys_of_both_sides_and_rates_each_side() -> None:
     join = JoinConcept.of(["c", "a", "b"], [1000, 10, 400], ["b", "d", "c"], [30, 7, 20])
     assert join.keys.tolist() == ["b", "c"]
-    assert (join.left.tolist(), join.right.tolist()) == ([400, 1000], [30, 20])
+    rows = join.left.population, join.right.population
+    assert [side.tolist() for side in rows] == [[400, 1000], [30, 20]]
     got = get_policy("optimal").allocate(join.concept(), Budget(rows=60))
     left, right = join.sides(got.rates)
     assert left.size == right.size == 2
     # Relative error of the number of joined rows: an equal number of rows from each side and key.
-    np.testing.assert_allclose(np.concatenate([left * join.left, right * join.right]), 15)
+    np.testing.assert_allclose(np.concatenate([left * rows[0], right * rows[1]]), 15, rtol=1e-12)
 
 
 def test_the_join_size_varies_as_its_strata_say() -> None:

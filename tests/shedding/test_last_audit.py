@@ -10,7 +10,7 @@ import pytest
 from shedding import last_audit
 from shedding.audits import AuditPlan
 from shedding.config import Settings
-from shedding.slot_answer import answer_side
+from shedding.slot_answer import answer_sides
 from shedding.spec.query import QuerySpec
 from tests.shedding.rows_in_memory import HOUR, RowsScans, make_rows, side_of
 
@@ -26,7 +26,7 @@ def test_the_last_audit_is_judged_with_what_the_audits_before_it_taught(
     plan = AuditPlan(HOUR, 2, "q", first=0)
     slot = next(hour * HOUR for hour in (11, 12, 13) if not plan.is_audited(hour * HOUR))
     side, scans = side_of(make_rows(hours=14), query), RowsScans(query)
-    calibrated = answer_side(settings, query, slot, side, scans).shared
+    calibrated = answer_sides(settings, query, slot, [side], scans).shared
     asked: list[Sequence[int]] = []
 
     def none(_priors: Any, audits: Sequence[int], _leg: str, _keys: Any) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def test_the_last_audit_is_judged_with_what_the_audits_before_it_taught(
         return {}
 
     monkeypatch.setattr(last_audit, "_calibrations", none)
-    bare = answer_side(settings, query, slot, side, scans).shared
+    bare = answer_sides(settings, query, slot, [side], scans).shared
     assert asked == [plan.priors(slot)[1:]]  # never the audit itself: intervals are not judged by what they fitted
     assert calibrated["mean_audit_estimates"] == bare["mean_audit_estimates"] > 0
     assert (calibrated["mean_audit_mean_error"], calibrated["mean_audit_coverage"]) != (

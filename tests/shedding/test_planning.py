@@ -23,7 +23,7 @@ class NothingLearnt:
 
 def learnt(rows, **changes):
     query = make_query(**changes)
-    return learn(query, NothingLearnt(query, side_of(rows, query)), 2 * HOUR)
+    return learn(query, [NothingLearnt(query, side_of(rows, query))], 2 * HOUR)
 
 
 def smallest(rows):

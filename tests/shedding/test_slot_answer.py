@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from shedding.audits import AuditPlan
-from shedding.slot_answer import answer_side
+from shedding.slot_answer import answer_sides
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
 from tests.shedding.rows_in_memory import HOUR, RowsScans, make_rows, side_of
@@ -36,7 +36,7 @@ def run(settings, query, slots, rows=None, known=True):
     rows = make_rows() if rows is None else rows
     scans = RowsScans(query)
     for slot in slots:
-        answer_side(settings, query, slot, side_of(rows, query, known=known), scans).write(settings, "run", 0.0)
+        answer_sides(settings, query, slot, [side_of(rows, query, known=known)], scans).write(settings, "run", 0.0)
     return results(settings, query), scans
 
 

@@ -27,9 +27,15 @@ def test_an_unknown_policy_is_named_with_those_there_are(settings):
         arguments.run(arguments, settings)
 
 
-def test_a_join_is_not_compared(settings):
+def test_a_join_has_no_oracle_and_says_what_it_has(settings):
+    arguments = parse("higgs_mentions_and_retweets", *INTERVAL, "--policies", "cod,oracle")
+    with pytest.raises(SluiceError, match=r"is a join: .*choose from: uniform, .*posterior$"):
+        arguments.run(arguments, settings)
+
+
+def test_a_join_without_rows_says_where_to_look(settings):
     arguments = parse("higgs_mentions_and_retweets", *INTERVAL, "--policies", "cod")
-    with pytest.raises(SluiceError, match="is a join"):
+    with pytest.raises(SluiceError, match="sluice status"):
         arguments.run(arguments, settings)
 
 

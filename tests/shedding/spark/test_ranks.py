@@ -14,7 +14,7 @@ import yaml
 from shedding.config import Settings
 from shedding.keys import align
 from shedding.rates import Rates
-from shedding.sides import Side, deepest_of, left_side
+from shedding.sides import Side, deepest_of, sides_of
 from shedding.spark.ranks import deepest_rank, ranks_fit
 from shedding.spec import Catalog, load_catalog
 from shedding.windows import Timeline
@@ -62,7 +62,7 @@ def test_a_leg_of_ranked_rows_is_the_leg_of_a_full_scan(
 
     settings, catalog = city
     query = catalog.query(QUERY)
-    side = left_side(settings, catalog, query)
+    side = sides_of(settings, catalog, query)[0]
     legs = legs_of(side)
     counts = side.counts(START, END)
     assert counts is not None
@@ -80,7 +80,7 @@ def test_a_leg_of_ranked_rows_is_the_leg_of_a_full_scan(
 def test_ranks_of_other_keys_or_panes_or_of_a_part_of_the_rows_do_not_fit(city: tuple[Settings, Catalog]) -> None:
     settings, catalog = city
     query = catalog.query(QUERY)
-    side = left_side(settings, catalog, query)
+    side = sides_of(settings, catalog, query)[0]
     finer = Timeline(size=30 * MINUTE, slide=10 * MINUTE, slot=30 * MINUTE)
     other = side.dataset.layout.model_copy(update={"keys": ["fare_amount"]})
     elsewhere = side.dataset.model_copy(update={"layout": other})

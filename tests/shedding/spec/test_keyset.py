@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shedding.spec.catalog import Catalog
+from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import keyset_of, keysets
 from shedding.spec.query import QuerySpec
 
@@ -37,10 +38,22 @@ def test_equal_key_sets_share_a_name_and_different_ones_do_not() -> None:
     assert all("/" not in identifier for identifier in ids)
 
 
-def test_a_join_counts_rows_on_both_sides_and_each_dataset_gets_its_own() -> None:
+def test_a_join_counts_each_measured_column_on_the_side_that_has_it() -> None:
     joined = query("j", join={"dataset": "fares", "on": ["route"], "where": "paid"})
-    assert keyset_of(joined).counted == ()
-    assert keyset_of(joined, "right").where == "paid"
-    catalog = Catalog(datasets={}, queries={"j": joined, "q": query("q"), "same": query("same")}, problems=())
-    assert len(keysets(catalog, "trips")) == 2
+    assert keyset_of(joined, "left", ["route", "amount"]).counted == ("amount",)
+    assert keyset_of(joined, "right", ["route", "amount"]).counted == ()
+    assert keyset_of(joined, "right", ["route"]).counted == ("amount",)
+    assert keyset_of(joined, "right", ["route"]).where == "paid"
+
+
+def test_each_dataset_of_a_join_gets_its_own_key_set_and_equal_ones_are_shared() -> None:
+    joined = query("j", join={"dataset": "fares", "on": ["route"], "where": "paid"})
+    trips = DatasetSpec.model_validate({
+        "name": "trips", "source": {"kind": "csv", "path": "*.csv"}, "event_time": {"column": "at"},
+        "schedule": {"every": "1 hour"},
+        "columns": [{"name": "at", "type": "timestamp"}, {"name": "route"}, {"name": "amount", "type": "double"}],
+    })  # fmt: skip
+    queries = {"j": joined, "q": query("q"), "same": query("same")}
+    catalog = Catalog(datasets={"trips": trips}, queries=queries, problems=())
+    assert len(keysets(catalog, "trips")) == 1
     assert [keyset.dataset for keyset in keysets(catalog, "fares")] == ["fares"]
