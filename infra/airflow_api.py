@@ -72,12 +72,21 @@ class AirflowApi:
         return str(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}")["state"])
 
     def backfill(
-        self, dag_id: str, start: dt.datetime, end: dt.datetime, at_once: int, newest_first: bool = False
+        self,
+        dag_id: str,
+        start: dt.datetime,
+        end: dt.datetime,
+        at_once: int,
+        newest_first: bool = False,
+        reprocess: str = "failed",
     ) -> int | None:
-        """Backfill the runs whose logical date is in [start, end]; its id, None where it must be asked for again."""
+        """Backfill the runs whose logical date is in [start, end]; its id, None where it must be asked for again.
+
+        `reprocess` says which of the runs that are there already run again: none, failed or completed (these too).
+        """
         body = {
             "dag_id": dag_id, "from_date": start.isoformat(), "to_date": end.isoformat(),
-            "max_active_runs": at_once, "reprocess_behavior": "failed", "run_backwards": newest_first,
+            "max_active_runs": at_once, "reprocess_behavior": reprocess, "run_backwards": newest_first,
             "dag_run_conf": {},
         }  # fmt: skip
         made = self.call("POST", "/api/v2/backfills", body, refused={CONFLICT, BUSY})

@@ -27,7 +27,7 @@ from shedding.spec import Catalog, DatasetSpec, load_catalog
 from shedding.spec.durations import UNITS
 from shedding.tables import Table
 
-OF_QUERY = ("panes", "results", "runs", "verdicts", "published", "quarantine_results")
+OF_QUERY = ("panes", "results", "runs", "verdicts", "published", "quarantine")
 """The tables that each query has."""
 
 

@@ -43,7 +43,7 @@ def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, r
 
 
 def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> int:
-    """Keep a refused slot's rows with the verdict's reason in `quarantine_results/<query>`; its new version.
+    """Keep a refused slot's rows with the verdict's reason in `quarantine/<query>`; its new version.
 
     The published table is not touched. A later run of the same slot replaces what is kept of it.
     """
@@ -52,7 +52,7 @@ def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict
     kept = rows.drop_columns(["slot", "leg"])
     for name, value in (("policy", policy), ("run_id", run_id), ("verdict", verdict.reason), ("slot", slot_name(slot))):
         kept = kept.append_column(name, pa.array([value] * count, pa.string()))
-    table = Table(settings.table("quarantine_results", query.name), ("slot",))
+    table = Table(settings.table("quarantine", query.name), ("slot",))
     metadata = {**_metadata(query, slot, verdict, run_id), "policy": policy, "reason": verdict.reason}
     return table.replace(kept, {"slot": slot_name(slot)}, metadata)
 

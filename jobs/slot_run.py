@@ -23,7 +23,7 @@ REPAIRS = frozenset({"repair", "widen"})
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a slot ended: the version of `published` or of `quarantine_results`, and what the gate found."""
+    """How a slot ended: the version of `published` or of `quarantine`, and what the gate found."""
 
     published: bool
     repaired: bool

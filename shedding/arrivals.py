@@ -51,8 +51,13 @@ class Source:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
     def touches(self, start: int, end: int) -> bool:
-        """Whether some hour that overlaps [start, end) has rows of this source."""
-        return any(hour < end and hour + HOUR > start for hour in self.hours)
+        """Whether this source may have rows in [start, end), by its hours and its first and last event.
+
+        The events matter for slots shorter than an hour: what arrives for the next slot does not touch this one.
+        """
+        if self.first_event is not None and self.last_event is not None:
+            start, end = max(start, self.first_event), min(end, self.last_event + 1)
+        return start < end and any(hour < end and hour + HOUR > start for hour in self.hours)
 
     def log_row(self) -> dict[str, Any]:
         """The `committed` row that states this source again."""
@@ -118,7 +123,7 @@ class Arrivals:
         return sum(n for s in self.visible for hour, n in s.hours.items() if hour < end and hour + HOUR > start)
 
     def fingerprint(self, start: int, end: int) -> str:
-        """Equal iff the same contents are visible in the hours that overlap [start, end)."""
+        """Equal iff the same sources touch [start, end)."""
         contents = sorted(s.content_hash for s in self.visible if s.touches(start, end))
         return hashlib.blake2b("\n".join(contents).encode(), digest_size=12).hexdigest()
 

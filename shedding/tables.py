@@ -8,6 +8,7 @@ writers of the same one are serialised by retrying, the later winning.
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from shedding.errors import ConflictError, DataError
 from shedding.spec.durations import as_datetime
 
 ATTEMPTS = 8
+_log = logging.getLogger(__name__)
 
 
 def slot_name(slot: int) -> str:
@@ -142,6 +144,9 @@ class Table:
                 write_deltalake(table, rows, schema_mode="merge", commit_properties=properties, **how)
                 return int(table.version())
             except CommitFailedError:
+                _log.warning(
+                    "a commit to %s collided with another writer's (try %d of %d)", self.uri, attempt + 1, ATTEMPTS
+                )
                 time.sleep(0.05 * 2**attempt)
         raise ConflictError(f"{ATTEMPTS} concurrent commits to {self.uri} collided; run again when it is quieter")
 

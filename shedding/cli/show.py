@@ -22,7 +22,7 @@ TIMES = ("window_start", "pane_start", "at", "event_time")
 
 def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = subparsers.add_parser("show", help="rows of a table: published/QUERY, runs/QUERY, quarantine/DATASET, ...")
+    parser = subparsers.add_parser("show", help="rows of a table: published/QUERY, runs/QUERY, quarantine/NAME, ...")
     parser.add_argument("table", metavar="TABLE", help="e.g. published/taxi_route_fare")
     parser.add_argument("--window", type=instant, metavar="T", help="only the window that starts at T")
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="at most N rows (0: all; default 20)")
@@ -77,7 +77,9 @@ def _location(settings: Settings, name: str) -> str:
 
 def _nothing_there(name: str) -> str:
     kind, _, owner = name.partition("/")
-    if kind in ("raw", "concepts", "quarantine", "ingests"):
+    if kind == "quarantine":
+        return f"{name} holds nothing: no row of a dataset and no slot of a query {owner} was refused"
+    if kind in ("raw", "concepts", "ingests"):
         return f"{name} holds nothing yet; fill it with: sluice ingest {owner.partition('/')[0]}"
     return f"{name} holds nothing yet; fill it with: sluice run {owner} --from T --to T"
 

@@ -87,8 +87,12 @@ def load_catalog(directory: Path) -> Catalog:
         raise SpecError(f"the specs directory {directory} does not exist; name another with --specs or SLUICE_SPECS")
     datasets = _load_kind(directory / "datasets", DatasetSpec, problems)
     queries = _load_kind(directory / "queries", QuerySpec, problems)
+    taken = {file.stem for file in _files(directory / "datasets")}
     for name, (file, query) in list(queries.items()):
         found = _check_against_datasets(file, query, {n: d for n, (_, d) in datasets.items()})
+        if name in taken:
+            why = f"a dataset has that name too, and quarantine/{name} would be both's; rename the query and its file"
+            found.append(Problem(file, "name", f"is {name!r}: {why}"))
         if found:
             problems.extend(found)
             del queries[name]
@@ -99,9 +103,13 @@ def load_catalog(directory: Path) -> Catalog:
     )
 
 
+def _files(directory: Path) -> list[Path]:
+    return sorted([*directory.glob("*.yaml"), *directory.glob("*.yml")])
+
+
 def _load_kind(directory: Path, model: type[S], problems: list[Problem]) -> dict[str, tuple[Path, S]]:
     loaded: dict[str, tuple[Path, S]] = {}
-    for file in sorted([*directory.glob("*.yaml"), *directory.glob("*.yml")]):
+    for file in _files(directory):
         try:
             spec = _parse(file, model)
         except SpecError as error:

@@ -25,6 +25,7 @@ def main() -> int:
             chaos = Chaos(work, lambda: spark, arguments.seed, say=lambda text: print(text, flush=True))
             chaos.prepare()
             failed = sum(bool(chaos.trial(number)) for number in range(arguments.first, arguments.first + arguments.n))
+    print(chaos.spread())
     print(f"{arguments.n - failed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -1,4 +1,8 @@
-"""kill -9 at random moments, a re-run, and a comparison with a run that nothing disturbed."""
+"""kill -9 at random moments, a re-run, and a comparison with a run that nothing disturbed.
+
+Every other round of stages is killed at a random second, the rounds between at a random file: a stage computes for
+seconds and writes for milliseconds, so that the clock alone would hardly ever hit a half-written table.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +29,7 @@ from tests.chaos.city import HOUR, HOURS, ROOT, START, build_city
 from tests.chaos.stages import QUERY, STAGES, Session, finish, judge_after
 
 VOLATILE = {"run_id", "revision", "published_at"}
+PLACES = ("before its first file", "between its first file and its last commit", "after its last commit")
 
 
 @dataclass
@@ -35,7 +41,9 @@ class Chaos:
     seed: int = 0
     say: Callable[[str], None] = print
     seconds: dict[str, float] = field(default_factory=dict)
+    written: dict[str, Written] = field(default_factory=dict)
     expected: dict[str, Any] = field(default_factory=dict)
+    hit: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def prepare(self) -> None:
         """The undisturbed run: each stage in a process of its own, its time taken."""
@@ -47,30 +55,75 @@ class Chaos:
             begun = time.monotonic()
             assert process.wait() == 0, f"the undisturbed {stage} failed"
             self.seconds[stage] = time.monotonic() - begun
+            self.written[stage] = Written.since(self.work / f"before-{stage}", here)
             judge_after(stage, here)
-            self.say(f"undisturbed {stage}: {self.seconds[stage]:.1f} s")
+            self.say(f"undisturbed {stage}: {self.seconds[stage]:.1f} s, {self.written[stage]}")
         self.expected = visible(build_city(here))
 
     def trial(self, number: int) -> list[str]:
         """Kill one stage at a random moment, run again, and list what differs from the undisturbed run."""
         chance = random.Random(f"{self.seed}/{number}")
         stage = STAGES[number % len(STAGES)]
-        here = self.work / f"trial-{number}"
-        moment = 2 * chance.uniform(0, self.seconds[stage])
-        died = False
-        while not died:  # a stage that was quicker than its moment was not killed: again, at half of it
+        before, here = self.work / f"before-{stage}", self.work / f"trial-{number}"
+        by_file = bool(number // len(STAGES) % 2)
+        moment = chance.randint(1, self.written[stage].files) if by_file else chance.uniform(0, self.seconds[stage])
+        while True:
             shutil.rmtree(here, ignore_errors=True)
-            shutil.copytree(self.work / f"before-{stage}", here)
-            moment /= 2
-            died = _kill_after(_start(stage, here), moment)
+            shutil.copytree(before, here)
+            process, begun = _start(stage, here), time.monotonic()
+            if _kill(process, lambda begun=begun, moment=moment: _reached(by_file, moment, begun, before, here)):
+                break
+            moment /= 2  # a stage that was quicker than its moment was not killed: again, at half of it
+        found = Written.since(before, here)
+        where = found.place(self.written[stage])
+        self.hit[stage, where] += 1
+        killed = f"{stage} killed after {time.monotonic() - begun:.2f} s, {found} ({where})"
         finish(stage, here, self.session)
-        found = visible(build_city(here))
-        wrong = [name for name in self.expected if found[name] != self.expected[name]]
-        state = "passed" if not wrong else f"FAILED: {', '.join(wrong)}"
-        self.say(f"{number + 1}: {stage} killed after {moment:.2f} s: {state}")
+        seen = visible(build_city(here))
+        wrong = [name for name in self.expected if seen[name] != self.expected[name]]
+        state = f"FAILED: {', '.join(wrong)}" if wrong else "passed"
+        self.say(f"{number + 1}: {killed}: {state}")
         if not wrong:
             shutil.rmtree(here)
         return wrong
+
+    def spread(self) -> str:
+        """Where the kills fell, a line a stage."""
+        return "\n".join(
+            f"{stage}: " + ", ".join(f"{self.hit[stage, where]} {where}" for where in PLACES) for stage in STAGES
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a stage has written so far: files, and the Delta commits among them."""
+
+    files: int
+    commits: int
+
+    @classmethod
+    def since(cls, before: Path, now: Path) -> Written:
+        """What the warehouse of `now` has more than that of `before`."""
+        new = _files(now) - _files(before)
+        return cls(len(new), sum(name.endswith(".json") and "_delta_log" in name for name in new))
+
+    def place(self, whole: Written) -> str:
+        """Where in the stage this is, by what the whole stage writes."""
+        if not self.files:
+            return PLACES[0]
+        return PLACES[1] if self.commits < whole.commits else PLACES[2]
+
+    def __str__(self) -> str:
+        return f"{self.files} files and {self.commits} commits written"
+
+
+def _reached(by_file: bool, moment: float, begun: float, before: Path, here: Path) -> bool:
+    return Written.since(before, here).files >= moment if by_file else time.monotonic() - begun >= moment
+
+
+def _files(directory: Path) -> set[str]:
+    root = str(directory / "warehouse")
+    return {f"{where}/{name}"[len(root) :] for where, _, names in os.walk(root) for name in names}
 
 
 def visible(settings: Settings) -> dict[str, Any]:
@@ -106,13 +159,13 @@ def _start(stage: str, directory: Path) -> subprocess.Popen[str]:
     raise AssertionError(f"the process for {stage} ended with {process.wait()} before it began")
 
 
-def _kill_after(process: subprocess.Popen[str], seconds: float) -> bool:
-    """kill -9 of the process and its JVM; whether it was still at work."""
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return True
+def _kill(process: subprocess.Popen[str], reached: Callable[[], bool]) -> bool:
+    """kill -9 of the process and its JVM when the moment is reached; whether it was still at work."""
+    while process.poll() is None:
+        if reached():
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return True
+        time.sleep(0.002)
     assert process.returncode == 0, "a stage that nobody killed failed"
     return False

@@ -111,7 +111,7 @@ def test_a_refused_slot_ends_red_and_publishes_nothing(story: tuple[Settings, di
         "failed", "aggregate=success", "gate=success", "publish=skipped", "quarantine=failed", "wait_for_raw=success",
     ]  # fmt: skip
     assert not DeltaTable.is_deltatable(settings.table("published", "city_strict"))
-    assert DeltaTable(settings.table("quarantine_results", "city_strict")).to_pyarrow_table().num_rows > 100
+    assert DeltaTable(settings.table("quarantine", "city_strict")).to_pyarrow_table().num_rows > 100
 
 
 @pytest.mark.airflow

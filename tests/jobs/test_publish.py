@@ -138,7 +138,7 @@ def test_quarantine_keeps_the_rows_with_the_reason_and_leaves_published_alone(se
     before = published(settings).version()
     verdict = judged(settings, Answer(query, errors=[0.5] * 4), BAD, run_id="bad")
     quarantine(settings, query, SLOT, verdict, "bad")
-    kept = Table(settings.table("quarantine_results", "fares")).read()
+    kept = Table(settings.table("quarantine", "fares")).read()
     assert kept.num_rows == 8
     assert "mean relative error 0.5" in kept["verdict"][0].as_py()
     assert published(settings).version() == before

@@ -55,6 +55,15 @@ def test_a_replaced_source_is_hidden_and_changes_the_fingerprint_of_its_hours_on
     assert old.fingerprint(9 * HOUR, 10 * HOUR) == new.fingerprint(9 * HOUR, 10 * HOUR)
 
 
+def test_what_arrives_for_the_next_quarter_of_an_hour_does_not_touch_this_one() -> None:
+    quarter = HOUR // 4
+    first = committed("a", 1, {0: 5}, first_event=0, last_event=quarter - 1)
+    second = committed("b", 2, {0: 5}, first_event=quarter, last_event=2 * quarter - 1)
+    old, new = Arrivals.of([first]), Arrivals.of([first, second])
+    assert old.fingerprint(0, quarter) == new.fingerprint(0, quarter)
+    assert old.fingerprint(quarter, 2 * quarter) != new.fingerprint(quarter, 2 * quarter)
+
+
 def test_of_two_processes_that_commit_one_content_only_the_first_counts() -> None:
     both = [committed("a", 2, {0: 5}, content="same"), committed("b", 3, {0: 5}, content="same")]
     recounted = [*both, committed("a", 9, {0: 5}, content="same", concepts=["k"])]

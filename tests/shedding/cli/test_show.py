@@ -55,8 +55,10 @@ def test_the_table_lines_up_and_counts(published_warehouse: Path, capsys: pytest
 def test_nothing_published_yet_says_what_fills_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert show(tmp_path, "published/fares") == 2
     assert "published/fares holds nothing yet; fill it with: sluice run fares" in capsys.readouterr().err
-    assert show(tmp_path, "quarantine/trips") == 2
+    assert show(tmp_path, "raw/trips") == 2
     assert "sluice ingest trips" in capsys.readouterr().err
+    assert show(tmp_path, "quarantine/fares") == 2
+    assert "no slot of a query fares was refused" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["published", "/etc/passwd", "../x/y", "published/../../x"])

@@ -116,3 +116,13 @@ def test_a_directory_that_is_not_there_says_how_to_name_another(tmp_path: Path) 
 def test_a_joins_on_is_a_word_and_not_yamls_true(tmp_path: Path) -> None:
     joined = QUERY + "join: {dataset: trips, on: [route]}\n"
     assert problems_of(tmp_path, "queries", joined) == []
+
+
+def test_a_query_may_not_have_the_name_of_a_dataset_even_of_a_broken_one(tmp_path: Path) -> None:
+    specs = write_specs(tmp_path / "specs")
+    (specs / "datasets" / "fares.yaml").write_text("name: [")
+    catalog = load_catalog(specs)
+    assert not catalog.queries
+    clash = next(str(problem) for problem in catalog.problems if problem.file.parent.name == "queries")
+    assert clash.startswith("queries/fares.yaml: name: is 'fares': a dataset has that name too")
+    assert "rename the query" in clash
