@@ -10,8 +10,6 @@ from typing import Literal
 from shedding.spec.catalog import Catalog
 from shedding.spec.query import QuerySpec
 
-_ESTIMATED = frozenset({"avg", "sum", "quantile", "ratio"})
-
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
@@ -39,16 +37,13 @@ def keyset_of(query: QuerySpec, side: Literal["left", "right"] = "left") -> KeyS
 
     A join's measures may live on either side, so a join counts rows only.
     """
-    if query.join is None:
-        columns = {c for m in query.measures if m.agg in _ESTIMATED for c in (m.column, m.over) if c is not None}
-    else:
-        columns = set()
+    counted = query.counted if query.join is None else []
     if side == "right":
         assert query.join is not None, "only a join has a right side"
         dataset, keys, where = query.join.dataset, tuple(query.join.on), query.join.where
     else:
         dataset, keys, where = query.dataset, tuple(query.group_by), query.where
-    return KeySet(dataset, keys, where, query.timeline.pane, tuple(sorted(columns)))
+    return KeySet(dataset, keys, where, query.timeline.pane, tuple(counted))
 
 
 def keysets(catalog: Catalog, dataset: str) -> list[KeySet]:
