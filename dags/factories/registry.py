@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -36,7 +37,8 @@ def build_all(
     broken: dict[str, list[Problem]] = {}
     for problem in catalog.problems:
         if problem.file.parent.name == kind:
-            broken.setdefault(f"{prefix}_{problem.file.stem}", []).append(problem)
+            # A file may have a name that Airflow refuses for a DAG.
+            broken.setdefault(f"{prefix}_{re.sub(r'[^A-Za-z0-9_.-]', '_', problem.file.stem)}", []).append(problem)
     for dag_id, problems in broken.items():
         if dag_id not in dags:
             dags[dag_id] = invalid_dag(dag_id, problems)

@@ -36,8 +36,3 @@ def generate(spark: SparkSession, source: GeneratorSource, start: int, end: int)
         (fn.col("index") + 1).alias("_line"),
         fn.xxhash64(fn.lit(source.seed), fn.lit(source.generator), "minute", "index").alias("_identity"),
     )
-
-
-def generator_columns(source: GeneratorSource) -> list[str]:
-    """The names a dataset on this generator may declare."""
-    return list(GENERATORS[source.generator](source))

@@ -8,7 +8,9 @@ from pydantic import Field, model_validator
 
 from shedding.spec.durations import Duration, Instant, parse_instant
 from shedding.spec.generator import TRAFFIC, Traffic
-from shedding.spec.model import Column, Expression, Name, Spec
+from shedding.spec.model import Column, Expression, Name, Number, Spec, Tag, Whole, Words
+from shedding.spec.notations import DatePattern, Delimiter, Glob, RegularExpression, TimeZone
+from shedding.spec.table_columns import RESERVED
 
 ColumnType = Literal["string", "int", "bigint", "double", "boolean", "timestamp", "date", "array<string>"]
 
@@ -18,13 +20,13 @@ class ColumnSpec(Spec):
 
     name: Column
     type: ColumnType = "string"
-    source: str | None = Field(default=None, description="the column's name in the file, where it differs")
-    format: str | None = Field(default=None, description="pattern of a timestamp or date in text")
+    source: Words | None = Field(default=None, description="the column's name in the file, where it differs")
+    format: DatePattern | None = Field(default=None, description="pattern of a timestamp or date in text")
     required: bool = Field(default=False, description="a missing value is a broken row")
-    min: float | None = None
-    max: float | None = None
-    one_of: list[str] | None = None
-    matches: str | None = Field(default=None, description="regular expression the whole text must match")
+    min: Number | None = None
+    max: Number | None = None
+    one_of: list[str] | None = Field(default=None, min_length=1)
+    matches: RegularExpression | None = Field(default=None, description="regular expression the whole text must match")
 
     @model_validator(mode="after")
     def _constraints_fit_the_type(self) -> ColumnSpec:
@@ -45,8 +47,8 @@ class GeneratorSource(Spec):
 
     kind: Literal["generator"]
     generator: Literal["taxi", "cluster", "packets", "transactions"] = "taxi"
-    rows_per_hour: int = Field(default=20_000, gt=0)
-    seed: int = 0
+    rows_per_hour: Whole = Field(default=20_000, gt=0)
+    seed: Whole = 0
     parameters: dict[str, Any] = Field(default_factory=dict, description="the generator's own knobs")
 
     @model_validator(mode="after")
@@ -59,28 +61,32 @@ class GeneratorSource(Spec):
         """The knobs, checked and with their defaults."""
         return TRAFFIC[self.generator].model_validate(self.parameters)
 
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The columns that a dataset may declare."""
+        return self.traffic.columns
+
 
 class FileSource(Spec):
     """Files dropped into the landing directory."""
 
-    path: str = Field(description="glob below the landing directory")
+    path: Glob = Field(description="glob below the landing directory")
+
+    @property
+    def made(self) -> tuple[str, ...] | None:
+        """The columns that a dataset may declare, where every file has the same."""
+        return None
 
 
 class DelimitedSource(FileSource):
     """Lines of text, one record a line; gzip by the file's ending."""
 
     kind: Literal["csv"]
-    delimiter: str = Field(default=",", description="one character, or the words 'whitespace' or 'tab'")
+    delimiter: Delimiter = Field(default=",", description="one character, or the words 'whitespace' or 'tab'")
     header: bool = True
     ragged: bool = Field(
         default=False, description="missing last fields are missing values, empty fields too many are ignored"
     )
-
-    @model_validator(mode="after")
-    def _delimiter_is_one_character(self) -> DelimitedSource:
-        if self.delimiter not in ("whitespace", "tab") and len(self.delimiter) != 1:
-            raise ValueError(f"delimiter is {self.delimiter!r}; write one character, or 'whitespace' or 'tab'")
-        return self
 
 
 class ParquetSource(FileSource):
@@ -96,6 +102,12 @@ class TransactionSource(FileSource):
     delimiter: Literal["whitespace", "comma", "any"] = Field(default="any", description="any: blanks or commas")
     items: Literal["exploded", "kept"] = "exploded"
 
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The columns that a dataset may declare."""
+        own = ("item", "position") if self.items == "exploded" else ("items", "size")
+        return (*own, "transaction", "file")
+
 
 Source = Annotated[GeneratorSource | DelimitedSource | ParquetSource | TransactionSource, Field(discriminator="kind")]
 
@@ -104,7 +116,7 @@ class ArrivalSpec(Spec):
     """Event time made from the order of the lines, for data that has none."""
 
     starts: Instant
-    per_second: float = Field(gt=0, description="records that arrive in a second")
+    per_second: Number = Field(gt=0, description="records that arrive in a second")
 
 
 class EventTimeSpec(Spec):
@@ -113,7 +125,7 @@ class EventTimeSpec(Spec):
     column: Column | None = None
     unit: Literal["timestamp", "seconds", "milliseconds", "microseconds", "nanoseconds"] = "timestamp"
     since: Instant = Field(default=0, description="the instant that a numeric time counts from")
-    zone: str = Field(default="UTC", description="zone of texts and timestamps that carry none")
+    zone: TimeZone = Field(default="UTC", description="zone of texts and timestamps that carry none")
     arrival: ArrivalSpec | None = None
     not_before: Instant = parse_instant("1980-01-01")
     not_after: Instant = parse_instant("2100-01-01")
@@ -157,14 +169,14 @@ class DatasetSpec(Spec):
 
     name: Name
     description: str = ""
-    owner: str = "data-platform"
-    tags: list[str] = Field(default_factory=list)
+    owner: Words = "data-platform"
+    tags: list[Tag] = Field(default_factory=list)
     source: Source
     schedule: DatasetSchedule
     event_time: EventTimeSpec
     columns: list[ColumnSpec] = Field(min_length=1)
     derived: dict[Column, Expression] = Field(default_factory=dict, description="name: Spark SQL expression")
-    exclude: dict[str, Expression] = Field(default_factory=dict, description="reason: condition of rows not counted")
+    exclude: dict[Words, Expression] = Field(default_factory=dict, description="reason: condition of rows not counted")
     identity: list[Column] = Field(default_factory=list, description="columns that identify a row; none: its place")
     partition: Literal["date", "hour"] = "date"
     layout: LayoutSpec = LayoutSpec()
@@ -173,31 +185,55 @@ class DatasetSpec(Spec):
 
     @model_validator(mode="after")
     def _names_are_consistent(self) -> DatasetSpec:
-        names = [column.name for column in self.columns] + list(self.derived)
-        doubled = sorted({name for name in names if names.count(name) > 1})
+        names = self.column_names
+        lower = [name.lower() for name in names]  # Spark's names do not differ by case
+        doubled = sorted({name for name in names if lower.count(name.lower()) > 1})
         if doubled:
             raise ValueError(f"columns and derived declare {', '.join(doubled)} more than once; rename one")
-        reserved = sorted(n for n in names if n.startswith("_") or n in RESERVED)
+        reserved = sorted(name for name in names if name.startswith("_") or name.lower() in RESERVED)
         if reserved:
             raise ValueError(f"column name {', '.join(reserved)} is reserved by Sluice; rename it with `source:`")
-        for key, used in (
-            ("event_time.column", [self.event_time.column]),
-            ("identity", self.identity),
-            ("layout.keys", self.layout.keys),
-        ):
+        for key, used in (("identity", self.identity), ("layout.keys", self.layout.keys)):
             for name in used:
-                if name is not None and name not in names:
+                if name not in names:
                     raise ValueError(f"{key} names {name!r}, which is no declared column; declared: {', '.join(names)}")
+            if len(set(used)) != len(used):
+                raise ValueError(f"{key} names a column twice; remove one")
+        return self
+
+    @model_validator(mode="after")
+    def _event_time_can_be_read(self) -> DatasetSpec:
+        name, unit = self.event_time.column, self.event_time.unit
+        if name is None:
+            return self
+        types = {column.name: column.type for column in self.columns}
+        if name not in types:
+            raise ValueError(
+                f"event_time.column names {name!r}, which is no declared column; declared: {', '.join(types)}"
+            )
+        if unit == "timestamp" and types[name] not in ("timestamp", "date"):
+            remedy = "declare it a timestamp" if types[name] == "string" else "write its unit, e.g. unit: seconds"
+            raise ValueError(f"event_time.column names {name!r}, a {types[name]}, not a timestamp; {remedy}")
+        if unit != "timestamp" and types[name] not in ("int", "bigint", "double"):
+            raise ValueError(f"event_time.unit is {unit} and {name!r} a {types[name]}; declare it a number, or no unit")
+        return self
+
+    @model_validator(mode="after")
+    def _columns_come_from_the_source(self) -> DatasetSpec:
+        wanted = [column.source or column.name for column in self.columns]
+        doubled = sorted({name for name in wanted if wanted.count(name) > 1})
+        if doubled:
+            raise ValueError(f"two columns read {doubled[0]!r} of the source; declare it once and derive the other")
+        made = self.source.made
+        lacking = [name for name in wanted if made is not None and name not in made]
+        if made is not None and lacking:
+            raise ValueError(f"its source makes no column {lacking[0]!r}; it makes: {', '.join(made)}")
+        lists = [column.name for column in self.columns if column.type == "array<string>"]
+        if lists and self.source.kind not in ("parquet", "transactions"):
+            raise ValueError(f"column {lists[0]} is a list, which {self.source.kind} cannot hold; declare a string")
         return self
 
     @property
     def column_names(self) -> list[str]:
         """Every column a query may use: declared, then derived."""
         return [column.name for column in self.columns] + list(self.derived)
-
-
-RESERVED = frozenset({
-    "slot", "window_start", "window_end", "pane", "leg", "policy", "confidence", "is_exact", "is_imputed",
-    "sampling_rate", "sampled_rows", "population", "run_id", "revision", "published_at", "event_time", "u",
-    "event_date", "event_hour", "pane_start", "rows", "sampled", "known", "rate", "least_u",
-})  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
 from shedding.spec.durations import Duration, Instant
-from shedding.spec.model import Spec
+from shedding.spec.model import Number, Spec, Whole
 
-Weight = Annotated[float, Field(ge=0)]
+Weight = Annotated[Number, Field(ge=0)]
 
 
 class Burst(Spec):
@@ -17,9 +17,9 @@ class Burst(Spec):
 
     at: Instant
     lasts: Duration
-    factor: float = Field(gt=0)
+    factor: Number = Field(gt=0)
     every: Duration | None = None
-    key: int | None = Field(default=None, ge=0, description="rank of the one key that the added rows have")
+    key: Whole | None = Field(default=None, ge=0, description="rank of the one key that the added rows have")
 
     @model_validator(mode="after")
     def _ends_before_it_returns(self) -> Burst:
@@ -34,22 +34,24 @@ class Shift(Spec):
     """From an instant on, values times `factor` and the popularity of the keys moved on by `rotate` ranks."""
 
     at: Instant
-    factor: float = Field(default=1.0, gt=0)
-    rotate: int = Field(default=0, ge=0)
+    factor: Number = Field(default=1.0, gt=0)
+    rotate: Whole = Field(default=0, ge=0)
 
 
 class Traffic(Spec):
     """What all generators share. Weights are relative: a mean hour or day has weight 1."""
 
-    keys: int = Field(default=3_000, gt=0, description="how many keys live at a time")
-    skew: float = Field(default=1.1, gt=0, description="exponent s of popularity (rank + flatten)^-s")
-    flatten: float = Field(default=3.0, ge=0, description="how flat the head of the popularity is")
-    head: float = Field(default=0.0, ge=0, lt=1, description="share of the rows that the first key has beforehand")
-    churn: float = Field(default=0.0, ge=0, le=1, description="share of the keys that die and are born anew")
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    keys: Whole = Field(default=3_000, gt=0, description="how many keys live at a time")
+    skew: Number = Field(default=1.1, gt=0, description="exponent s of popularity (rank + flatten)^-s")
+    flatten: Number = Field(default=3.0, ge=0, description="how flat the head of the popularity is")
+    head: Number = Field(default=0.0, ge=0, lt=1, description="share of the rows that the first key has beforehand")
+    churn: Number = Field(default=0.0, ge=0, le=1, description="share of the keys that die and are born anew")
     lifetime: Duration = Field(default=86_400_000_000, description="how long a mortal key lives")
     hours: list[Weight] = Field(default_factory=lambda: [1.0] * 24, description="rhythm of the day, from midnight")
     days: list[Weight] = Field(default_factory=lambda: [1.0] * 7, description="rhythm of the week, from Monday")
-    noise: float = Field(default=1.0, ge=0, description="spread of a minute's rows, in square roots of their mean")
+    noise: Number = Field(default=1.0, ge=0, description="spread of a minute's rows, in square roots of their mean")
     bursts: list[Burst] = Field(default_factory=list)
     shifts: list[Shift] = Field(default_factory=list)
 
@@ -64,27 +66,41 @@ class Traffic(Spec):
 class TaxiTraffic(Traffic):
     """City taxi trips over routes."""
 
-    zones: int = Field(default=260, gt=1)
+    columns: ClassVar[tuple[str, ...]] = (
+        "pickup_datetime", "route", "pickup_zone", "dropoff_zone", "fare_amount",
+        "trip_distance", "duration", "passenger_count", "payment_type", "tip_amount",
+    )  # fmt: skip
+
+    zones: Whole = Field(default=260, gt=1)
 
 
 class ClusterTraffic(Traffic):
     """Task events of a compute cluster over users; a user submits in runs, so a minute belongs to few."""
 
-    classes: int = Field(default=4, gt=0)
-    runs: float = Field(default=0.0, ge=0, lt=1, description="share of rows that follow the minute's own user")
+    columns: ClassVar[tuple[str, ...]] = (
+        "time", "job_id", "task_index", "event_type",
+        "user_id", "scheduling_class", "priority", "cpu_request", "memory_request",
+    )  # fmt: skip
+
+    classes: Whole = Field(default=4, gt=0)
+    runs: Number = Field(default=0.0, ge=0, lt=1, description="share of rows that follow the minute's own user")
 
 
 class PacketTraffic(Traffic):
     """Packets over frame sizes."""
 
-    smallest: int = Field(default=64, gt=0)
-    largest: int = Field(default=1_518, gt=0)
+    columns: ClassVar[tuple[str, ...]] = ("time", "size", "source_host", "destination_host")
+
+    smallest: Whole = Field(default=64, gt=0)
+    largest: Whole = Field(default=1_518, gt=0)
 
 
 class BasketTraffic(Traffic):
     """Baskets of items; a row is one item of a basket."""
 
-    basket: float = Field(default=8.0, ge=1, description="mean items of a basket")
+    columns: ClassVar[tuple[str, ...]] = ("time", "transaction", "item")
+
+    basket: Number = Field(default=8.0, ge=1, description="mean items of a basket")
 
 
 TRAFFIC: dict[str, type[Traffic]] = {

@@ -11,8 +11,6 @@ from typing import Literal
 from shedding.spec.catalog import Catalog
 from shedding.spec.query import QuerySpec
 
-_ESTIMATED = frozenset({"avg", "sum", "quantile", "ratio"})
-
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
@@ -43,16 +41,16 @@ def keyset_of(
     A join's measures may live on either side; `left_columns`, the columns of the query's own dataset, tell which: a
     column that both have is the left one's. Without a join they are not needed.
     """
-    columns = {c for m in query.measures if m.agg in _ESTIMATED for c in (m.column, m.over) if c is not None}
+    counted = query.counted
     if query.join is not None:
         assert left_columns is not None, "a join's sides count different columns; say which ones the left side has"
-        columns = {c for c in columns if (c in left_columns) == (side == "left")}
+        counted = [c for c in counted if (c in left_columns) == (side == "left")]
     if side == "right":
         assert query.join is not None, "only a join has a right side"
         dataset, keys, where = query.join.dataset, tuple(query.join.on), query.join.where
     else:
         dataset, keys, where = query.dataset, tuple(query.group_by), query.where
-    return KeySet(dataset, keys, where, query.timeline.pane, tuple(sorted(columns)))
+    return KeySet(dataset, keys, where, query.timeline.pane, tuple(counted))
 
 
 def keysets(catalog: Catalog, dataset: str) -> list[KeySet]:

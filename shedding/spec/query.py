@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from shedding.spec.durations import Duration, format_duration
-from shedding.spec.model import Column, Expression, Name, Spec
+from shedding.spec.model import Column, Expression, Name, Number, Spec, Tag, Whole, Words
+from shedding.spec.table_columns import name_clashes
 from shedding.windows import Timeline
 
 Aggregate = Literal["avg", "sum", "count", "min", "max", "quantile", "count_distinct", "ratio"]
 EXACT_ONLY = frozenset({"min", "max", "count_distinct"})
 JOINED = ("count", "sum", "avg")
+ESTIMATED = frozenset({"avg", "sum", "quantile", "ratio"})
+MOST_PANES = 100_000
 PolicyName = Literal["exact", "uniform", "proportional", "cod", "optimal", "k_optimal", "posterior"]
-Fraction = Annotated[float, Field(gt=0, le=1)]
+Fraction = Annotated[Number, Field(gt=0, le=1)]
 
 
 class WindowSpec(Spec):
@@ -32,9 +36,9 @@ class MeasureSpec(Spec):
     agg: Aggregate
     column: Column | None = None
     over: Column | None = Field(default=None, description="denominator column of a ratio")
-    q: float | None = Field(default=None, gt=0, lt=1, description="which quantile")
+    q: Number | None = Field(default=None, gt=0, lt=1, description="which quantile")
     near_zero: bool = Field(default=False, description="values may be near zero: errors relative to the row spread")
-    magnitude: int = Field(default=40, ge=1, le=62, description="absolute values are below 2**magnitude")
+    magnitude: Whole = Field(default=40, ge=1, le=62, description="absolute values are below 2**magnitude")
 
     @model_validator(mode="after")
     def _parts_fit(self) -> MeasureSpec:
@@ -61,7 +65,7 @@ class TopSpec(Spec):
     """Publish only the n keys with the largest value of one measure, per window."""
 
     by: Name
-    n: int = Field(gt=0)
+    n: Whole = Field(gt=0)
 
 
 class QuerySchedule(Spec):
@@ -74,7 +78,7 @@ class BudgetSpec(Spec):
     """How many rows may be processed: a fraction of the slot's rows, or a number of rows a slot."""
 
     fraction: Fraction | None = None
-    rows: int | None = Field(default=None, gt=0)
+    rows: Whole | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _one_of_them(self) -> BudgetSpec:
@@ -92,7 +96,7 @@ class ShedSpec(Spec):
     completeness: Literal["best_effort", "required"] = "best_effort"
     goal: Literal["variance", "relative", "support"] = "relative"
     support: Fraction | None = Field(default=None, description="support threshold, with goal: support")
-    groups: int = Field(default=8, gt=0, description="k of k_optimal")
+    groups: Whole = Field(default=8, gt=0, description="k of k_optimal")
 
     @model_validator(mode="after")
     def _support_goes_with_its_goal(self) -> ShedSpec:
@@ -104,8 +108,8 @@ class ShedSpec(Spec):
 class AuditSpec(Spec):
     """One slot in `one_in` also gets the exact leg; 1 means always side by side."""
 
-    one_in: int = Field(default=10, ge=1)
-    drift_limit: float | None = Field(
+    one_in: Whole = Field(default=10, ge=1)
+    drift_limit: Number | None = Field(
         default=None, gt=0, le=1, description="concept distance above which the next slot is audited too"
     )
 
@@ -113,14 +117,14 @@ class AuditSpec(Spec):
 class GateSpec(Spec):
     """The error budgets that an answer must meet before it is published."""
 
-    mean_relative_error: float | None = Field(default=None, gt=0)
-    p95_relative_error: float | None = Field(default=None, gt=0)
-    worst_relative_error: float | None = Field(default=None, gt=0)
-    missing_keys: int | None = Field(default=0, ge=0)
-    coverage: float | None = Field(default=None, gt=0, lt=1)
-    processed_over_budget: float | None = Field(default=None, gt=0, description="processed rows over budgeted rows")
-    drift: float | None = Field(default=None, gt=0, le=1)
-    row_count_change: float | None = Field(default=None, gt=0, description="keys against the prior's, relative")
+    mean_relative_error: Number | None = Field(default=None, gt=0)
+    p95_relative_error: Number | None = Field(default=None, gt=0)
+    worst_relative_error: Number | None = Field(default=None, gt=0)
+    missing_keys: Whole | None = Field(default=0, ge=0)
+    coverage: Number | None = Field(default=None, gt=0, lt=1)
+    processed_over_budget: Number | None = Field(default=None, gt=0, description="processed rows over budgeted rows")
+    drift: Number | None = Field(default=None, gt=0, le=1)
+    row_count_change: Number | None = Field(default=None, gt=0, description="keys against the prior's, relative")
     audit_age: Duration | None = Field(default=None, description="how old the last audit may be")
     allow_empty: bool = Field(default=False, description="a slot without rows passes and publishes nothing")
     warn: list[str] = Field(default_factory=list, description="checks that only warn")
@@ -152,8 +156,8 @@ class QuerySpec(Spec):
 
     name: Name
     description: str = ""
-    owner: str = "data-platform"
-    tags: list[str] = Field(default_factory=list)
+    owner: Words = "data-platform"
+    tags: list[Tag] = Field(default_factory=list)
     dataset: Name
     where: Expression | None = None
     join: JoinSpec | None = None
@@ -169,23 +173,41 @@ class QuerySpec(Spec):
     gate: GateSpec = GateSpec()
 
     @model_validator(mode="after")
-    def _consistent(self) -> QuerySpec:
+    def _times_fit(self) -> QuerySpec:
         slide, slot = self.window.slide or self.window.size, self.schedule.every
         if slot % slide:
             raise ValueError(
                 f"schedule.every {format_duration(slot)} is no multiple of window.slide {format_duration(slide)}; "
                 f"write e.g. every: {format_duration(slide * max(1, round(slot / slide)))}"
             )
+        panes = (slot + self.window.size) // math.gcd(self.window.size, slide)
+        if panes > MOST_PANES:
+            raise ValueError(
+                f"a slot and its windows are cut into {panes} panes of "
+                f"{format_duration(math.gcd(self.window.size, slide))}, more than {MOST_PANES}; write a longer "
+                f"window.slide, or a shorter window.size or schedule.every"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> QuerySpec:
         names = [measure.name for measure in self.measures]
-        taken = [n for n in names if names.count(n) > 1] + sorted(set(names) & set(self.group_by))
-        if taken:
-            raise ValueError(f"measure name {taken[0]!r} is taken by another measure or key; rename it")
+        doubled = [name for name in names if names.count(name) > 1]
+        if doubled:
+            raise ValueError(f"measure name {doubled[0]!r} is taken by another measure; rename it")
+        clash = next(name_clashes(self.group_by, names, self.counted), None)
+        if clash is not None:
+            raise ValueError(clash)
         if len(set(self.group_by)) != len(self.group_by):
             raise ValueError("group_by names a column twice; remove one")
         if self.top is not None and self.top.by not in names:
             raise ValueError(f"top.by is {self.top.by!r}, which is no measure; measures: {', '.join(names)}")
         if self.top is not None and not self.group_by:
             raise ValueError("top needs group_by: a query without keys has one row a window; remove top")
+        return self
+
+    @model_validator(mode="after")
+    def _measures_fit(self) -> QuerySpec:
         exact_only = [m.name for m in self.measures if m.agg in EXACT_ONLY]
         shed = [leg for leg in self.legs if leg != "exact"]
         if exact_only and shed:
@@ -208,6 +230,12 @@ class QuerySpec(Spec):
     def timeline(self) -> Timeline:
         """The query's panes, windows and slots."""
         return Timeline(size=self.window.size, slide=self.window.slide or self.window.size, slot=self.schedule.every)
+
+    @property
+    def counted(self) -> list[str]:
+        """The columns whose values must be counted, so that estimates know how many there are."""
+        used = {c for m in self.measures if m.agg in ESTIMATED for c in (m.column, m.over) if c is not None}
+        return sorted(used)
 
     @property
     def legs(self) -> list[str]:

@@ -164,6 +164,8 @@ def odd_ones(airflow_home: Settings, tmp_path_factory: pytest.TempPathFactory) -
         (specs / "datasets" / f"every_{number}.yaml").write_text(text)
     (specs / "queries" / "broken.yaml").write_text("name: broken\ndatset: trips\n")
     (specs / "queries" / "garbled.yaml").write_text("name: [\n")
+    (specs / "queries" / "two words é.yaml").write_text(QUERY)
+    (specs / "queries" / "chance.yaml").write_text(QUERY.replace("name: fares", "name: chance\nwhere: rand() < 1"))
     (specs / "datasets" / "odd.yaml").write_text("name: other\n")
     return parse(specs)
 
@@ -179,7 +181,10 @@ def test_a_failed_gate_leads_where_the_specification_says(way: str, odd_ones: di
 def test_a_bad_file_shows_under_its_own_name_and_takes_no_other_down(odd_ones: dict[str, Any]) -> None:
     assert odd_ones["errors"] == {}
     dags = odd_ones["dags"]
-    for dag_id, word in (("query_broken", "datset"), ("query_garbled", "YAML"), ("ingest_odd", "columns")):
+    for dag_id, word in (
+        ("query_broken", "datset"), ("query_garbled", "YAML"), ("ingest_odd", "columns"),
+        ("query_two_words__", "rename the file to fares.yaml"), ("query_chance", "another value in a re-run"),
+    ):  # fmt: skip
         assert dags[dag_id]["tags"] == ["invalid"]
         assert word in dags[dag_id]["description"]
         assert word in dags[dag_id]["doc"]

@@ -28,7 +28,10 @@ def test_every_problem_is_one_line_with_file_key_and_remedy(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("queries/typo.yaml: polcy: is no known key")
-    assert lines[1] == "queries/lost.yaml: dataset: is 'tirps', which has no valid datasets/tirps.yaml; there is: trips"
+    assert lines[1] == (
+        "queries/lost.yaml: dataset: is 'tirps', which has no valid datasets/tirps.yaml (did you mean trips?); "
+        "there is: trips"
+    )
 
 
 def test_windows_with_gaps_are_explained(specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from shedding.errors import SourceError
 from shedding.generators import generate
 from shedding.spec import load_catalog
 from shedding.spec.dataset import GeneratorSource
-from shedding.spec.durations import parse_instant
+from shedding.spec.durations import format_instant, parse_instant
 
 pytestmark = pytest.mark.spark
 
@@ -46,6 +46,8 @@ def test_the_rows_of_two_intervals_are_the_rows_of_their_union(spark: SparkSessi
     whole = digest(spark, source, (START, end))
     assert whole == digest(spark, source, (START, middle), (middle, end))
     assert whole[0] == pytest.approx(2000, rel=0.15)
+    made_columns = [name for name in generate(spark, source, START, end).columns if not name.startswith("_")]
+    assert tuple(made_columns) == source.made
     assert whole != digest(spark, source.model_copy(update={"seed": 4}), (START, end))
 
 
@@ -55,8 +57,8 @@ def test_parts_of_minutes_are_refused(spark: SparkSession) -> None:
 
 
 def test_bursts_shifts_and_churn_change_rows_values_and_keys(spark: SparkSession) -> None:
-    burst = {"at": START + 10 * MINUTE, "lasts": "5 minutes", "factor": 4, "key": 7}
-    shift = {"at": START + 30 * MINUTE, "factor": 3.0, "rotate": 10}
+    burst = {"at": format_instant(START + 10 * MINUTE), "lasts": "5 minutes", "factor": 4, "key": 7}
+    shift = {"at": format_instant(START + 30 * MINUTE), "factor": 3.0, "rotate": 10}
     source = made(keys=50, noise=0.0, bursts=[burst], shifts=[shift], churn=1.0, lifetime="40 minutes")
     rows = generate(spark, source, START, START + 60 * MINUTE)
     minute = (fn.col("_minute") - START // MINUTE).alias("minute")

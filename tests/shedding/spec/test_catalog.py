@@ -49,6 +49,35 @@ def test_the_small_specifications_are_valid(tmp_path: Path) -> None:
         ("schedule:", "gate: {warn: [speling]}\nschedule:", "gate", "which is no check"),
         ("schedule:", "polcy: x\nschedule:", "polcy", "is no known key"),
         ("window: {size: 1 hour}\n", "", "window", "is missing; add it"),
+        ("schedule:", "gate: {mean_relative_eror: 1}\nschedule:", "gate.mean_relative_eror", "mean_relative_error?"),
+        ("agg: avg", "agg: avg, colum: fare", "measures.0.colum", "known: name, agg, column, over, q"),
+        ("{size: 1 hour}", "1 hour", "window", "write a mapping with the keys size, slide"),
+        ("{size: 1 hour}", "{size: 60}", "window.size", "30 minutes"),
+        ("{size: 1 hour}", "{size: 1:30}", "window.size", "30 minutes"),
+        ("{size: 1 hour}", "{size: 1000 weeks, slide: 1 second}", "", "panes of 1 second, more than 100000"),
+        ("name: fares", "name: Fares", "name", "lower-case letters a-z, digits and _"),
+        ("name: fares", "name: ../fares", "name", "lower-case letters"),
+        ("name: fares", "name: 5", "name", "write text"),
+        ("schedule:", "1: 2\nschedule:", "1", "keys are words"),
+        ("schedule:", "tags: a\nschedule:", "tags", "write a list"),
+        ("schedule:", "owner: ''\nschedule:", "owner", "at least 1 character"),
+        ("fraction: 0.1", "fraction: 5%", "shed.budget.fraction", "write a number"),
+        ("fraction: 0.1", "fraction: 1.0000001", "shed.budget.fraction", "less than or equal to 1"),
+        ("fraction: 0.1", "fraction: true", "shed.budget.fraction", "not true or false"),
+        ("fraction: 0.1", "fraction: .nan", "shed.budget.fraction", "finite"),
+        ("fraction: 0.1", "rows: 1.5", "shed.budget.rows", "write a whole number"),
+        ("fraction: 0.1", "rows: true", "shed.budget.rows", "not true or false"),
+        ("schedule:", "gate: {mean_relative_error: .inf}\nschedule:", "gate.mean_relative_error", "finite"),
+        ("schedule:", "audit: {one_in: 0}\nschedule:", "audit.one_in", "greater than or equal to 1"),
+        ("policy: uniform", "policy: uniform, compare: [unifrom]", "shed.compare.0", "'uniform'"),
+        ("agg: avg", "agg: quantile, q: 50", "measures.0.q", "less than 1"),
+        ("column: fare", "column: route", "measures.mean_fare.column", "a string, and avg needs a number"),
+        ("column: fare", "column: pickup", "measures.mean_fare.column", "a timestamp, and avg needs a number"),
+        ("name: mean_fare", "name: slot", "", "reserved by Sluice"),
+        ("name: mean_fare", "name: revision", "", "reserved by Sluice"),
+        ("name: mean_fare", "name: route", "", "taken by key 'route'"),
+        ("schedule:", "where: rand() < 0.5\nschedule:", "where", "gives another value in a re-run"),
+        ("schedule:", "where: fare\nschedule:", "where", "not a condition"),
     ],
 )  # fmt: skip
 def test_a_wrong_query_names_file_key_and_remedy(tmp_path: Path, old: str, new: str, key: str, remedy: str) -> None:
@@ -74,6 +103,37 @@ def test_a_wrong_query_names_file_key_and_remedy(tmp_path: Path, old: str, new: 
         ("schedule:", "identity: [id]\nschedule:", "", "no declared column"),
         ("schedule:", "layout: {kind: ranked}\nschedule:", "layout", "needs keys"),
         ("schedule:", "retention: never\nschedule:", "retention", "30 minutes"),
+        ("{name: route}", "{name: Fare}", "", "more than once"),
+        ("{name: route}", "{name: Event_Time}", "", "reserved by Sluice"),
+        ("{name: route}", "{name: größe}", "columns.1.name", "letters A-Z and a-z"),
+        ("{name: route}", "{name: route, source: fare}", "", "declare it once and derive the other"),
+        ("{name: route}", "{name: route, source: ''}", "columns.1.source", "at least 1 character"),
+        ("{name: route}", "{name: route, one_of: []}", "columns.1.one_of", "at least 1 item"),
+        ("{name: route}", "{name: route, matches: '[a'}", "columns.1.matches", "no regular expression"),
+        ("{name: route}", "{name: route, type: array<string>}", "", "which csv cannot hold"),
+        ("{name: route}", "route", "columns.1", "write a mapping with the keys name, type"),
+        ("type: double", "type: double, min: .nan", "columns.2.min", "finite"),
+        ("type: timestamp", "type: timestamp, format: YYYY-MM-DD", "columns.0.format", "the year is yyyy"),
+        ("column: pickup", "column: route", "", "declare it a timestamp"),
+        ("column: pickup", "column: fare", "", "unit: seconds"),
+        ("column: pickup", "column: pickup, unit: seconds", "", "declare it a number"),
+        ("column: pickup", "column: pickup, zone: Mars/Phobos", "event_time.zone", "Europe/Paris"),
+        ("column: pickup", "column: pickup, not_after: 2012", "event_time.not_after", "not an instant"),
+        ("trips/*.csv", "/etc/*", "source.csv.path", "below the landing directory"),
+        ("trips/*.csv", "../*.csv", "source.csv.path", "below the landing directory"),
+        ("kind: csv", "kind: csv, delimiter: '||'", "source.csv.delimiter", "one character"),
+        ("kind: csv", "kind: csv, encoding: latin1", "source.csv.encoding", "known: path, kind, delimiter"),
+        ("kind: csv, ", "", "source", "needs kind, one of 'generator', 'csv', 'parquet', 'transactions'"),
+        ("kind: csv", "kind: transactions", "", "it makes: item, position, transaction, file"),
+        ('kind: csv, path: "trips/*.csv"', "kind: generator", "", "it makes: pickup_datetime, route"),
+        ("schedule:", "identity: [route, route]\nschedule:", "", "identity names a column twice"),
+        ("schedule:", "derived: {half: rand()}\nschedule:", "derived.half", "gives another value in a re-run"),
+        ("schedule:", "derived: {top: max(fare)}\nschedule:", "derived.top", "looks at many rows"),
+        ("schedule:", "derived: {FARE: fare}\nschedule:", "", "more than once"),
+        ("schedule:", "derived: {'a b': fare}\nschedule:", "derived.a b", "letters A-Z"),
+        ("schedule:", "exclude: {'': fare = 0}\nschedule:", "exclude", "at least 1 character"),
+        ("schedule:", "exclude: {half: rand() < 0.5}\nschedule:", "exclude.half", "gives another value in a re-run"),
+        ("{column: pickup}", "{column: half}\nderived: {half: pickup}", "", "no declared column"),
     ],
 )
 def test_a_wrong_dataset_names_file_key_and_remedy(tmp_path: Path, old: str, new: str, key: str, remedy: str) -> None:
@@ -84,6 +144,37 @@ def test_a_wrong_dataset_names_file_key_and_remedy(tmp_path: Path, old: str, new
     assert key in found[0]
     # The query on the broken dataset cannot be built either, and says whose fault that is.
     assert found[1].startswith("queries/fares.yaml: dataset: is 'trips', which has no valid datasets/trips.yaml")
+
+
+@pytest.mark.parametrize(
+    ("keys", "measures", "words"),
+    [
+        ("[route]", ["mean_fare", "mean_fare_low"], "measure 'mean_fare_low' makes a column mean_fare_low in results"),
+        ("[fare_n]", ["fare"], "makes a column fare_n in panes, taken by key 'fare_n'"),
+        ("[Mean]", ["mean"], "taken by key 'Mean'"),
+        ("[rows_fare]", ["total"], "key 'rows_fare' is also the name of the count of fare"),
+        ("[route]", ["x", "x_audit"], "makes a column x_audit_mean_error in runs, taken by measure 'x'"),
+    ],
+)
+def test_two_columns_of_one_table_never_share_a_name(
+    tmp_path: Path, keys: str, measures: list[str], words: str
+) -> None:
+    lines = "".join(f"  - {{name: {name}, agg: sum, column: fare}}\n" for name in measures)
+    text = QUERY.replace("[route]", keys).replace("  - {name: mean_fare, agg: avg, column: fare}\n", lines)
+    (found,) = problems_of(tmp_path, "queries", text)
+    assert words in found
+
+
+def test_names_that_only_look_like_parts_are_free(tmp_path: Path) -> None:
+    lines = "".join(f"  - {{name: {name}, agg: sum, column: fare}}\n" for name in ("fare", "fare_mean", "select"))
+    text = QUERY.replace("  - {name: mean_fare, agg: avg, column: fare}\n", lines)
+    assert problems_of(tmp_path, "queries", text) == []
+
+
+def test_an_exact_only_measure_is_compared_with_nothing(tmp_path: Path) -> None:
+    text = QUERY.replace("agg: avg", "agg: max").replace("policy: uniform", "policy: exact, compare: [uniform]")
+    (found,) = problems_of(tmp_path, "queries", text)
+    assert "write shed.policy: exact and no shed.compare" in found
 
 
 def test_a_file_that_is_no_yaml_is_a_problem_and_not_an_exception(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import yaml
 from shedding.cli.check import run
 from shedding.config import Settings
 from shedding.spec import load_catalog
-from shedding.spec.expressions import expression_problems, faults
+from shedding.spec.expressions import faults
 
 COLUMNS = ["fare", "zone", "at", "items"]
 DATASET = {
@@ -52,11 +52,67 @@ def test_sound_expressions_pass(text: str) -> None:
         ("CAST(fare AS NUMBERISH)", "no SQL expression: Expected TYPE after CAST"),
         ("fare zone", "more than one SQL expression"),
         ("fare, zone", "more than one SQL expression"),
+        ("fare > 1) OR (1 = 1", "a bracket is closed that was not opened"),
+        ("fare > 1 -- really", "it has a comment"),
+        ("fare > 1 /* really */", "it has a comment"),
+        ("fare > :limit", "a placeholder or a star"),
+        ("fare > ?", "a placeholder or a star"),
+        ("*", "a placeholder or a star"),
+        ("fare > (SELECT 1)", "it has a query inside"),
+        ("EXISTS (SELECT 1)", "it has a query inside"),
+        ("fare IN (SELECT fare FROM trips)", "it has a query inside"),
+        ("avg(fare) > 1", "avg looks at many rows"),
+        ("count(*) > 1", "a placeholder or a star"),
+        ("first(fare) > 1", "first looks at many rows"),
+        ("any(fare > 1)", "any looks at many rows"),
+        ("sum(fare) OVER () > 1", "sum looks at many rows"),
+        ("row_number() OVER (ORDER BY fare) = 1", "row_number looks at many rows"),
+        ("window(at, '1 hour') IS NULL", "window looks at many rows"),
+        ("explode(items) = 'a'", "explode makes several rows of one"),
+        ("raise_error('x')", "raise_error ends the job or leaves SQL"),
+        ("reflect('java.util.UUID', 'randomUUID') = zone", "reflect ends the job or leaves SQL"),
     ],
 )
 def test_broken_expressions_are_named_with_a_remedy(text: str, words: str) -> None:
     (fault,) = faults(text, COLUMNS)
     assert words in fault
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rand() > 0.5", "RAND(7) > 0.5", "random() > 0.5", "randn() > 0", "uniform(0, 1) > 0", "uuid() = zone",
+        "shuffle(items)[0] = zone", "current_timestamp() > at", "current_timestamp > at", "CURRENT_DATE > at",
+        "now() > at", "localtimestamp() > at", "curdate() > at", "unix_timestamp() > 5", "current_user() = zone",
+        "current_timezone() = zone", "version() = zone", "monotonically_increasing_id() > 1",
+        "spark_partition_id() = 0", "input_file_name() = zone", "aes_encrypt(zone, zone) = zone",
+    ],
+)  # fmt: skip
+def test_what_another_run_would_see_otherwise_is_refused(text: str) -> None:
+    (fault,) = faults(text, COLUMNS)
+    assert "gives another value in a re-run; use the row's own columns" in fault
+
+
+@pytest.mark.parametrize("text", ["TIMESTAMP 'now' > at", "CAST('today' AS DATE) > at", "DATE 'Yesterday' > at"])
+def test_words_for_the_time_of_the_run_are_refused(text: str) -> None:
+    (fault,) = faults(text, COLUMNS)
+    assert "is another time in every run" in fault
+
+
+def test_a_column_may_be_named_like_a_function_without_brackets() -> None:
+    assert faults("user = 'a' AND version > 1 AND count > 3", ["user", "version", "count"]) == []
+
+
+@pytest.mark.parametrize("text", ["fare", "(fare)", "1", "'yes'", "fare + 1", "NULL", "-fare"])
+def test_a_value_is_no_condition(text: str) -> None:
+    (fault,) = faults(text, COLUMNS, frozenset({"paid"}))
+    assert "a value, not a condition; compare it" in fault
+    assert faults(text, COLUMNS) == []
+
+
+@pytest.mark.parametrize("text", ["paid", "NOT paid", "true", "isnull(fare)", "fare IS NULL", "zone IN ('a')"])
+def test_a_condition_may_be_a_column_a_function_or_a_comparison(text: str) -> None:
+    assert faults(text, [*COLUMNS, "paid"], frozenset({"paid"})) == []
 
 
 def test_check_names_file_key_and_value(tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,9 +132,15 @@ def test_check_names_file_key_and_value(tmp_path: Path, settings: Settings, caps
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("datasets/trips.yaml: derived.early: is 'cents + 1': no column 'cents'")
     assert lines[1].startswith("datasets/trips.yaml: exclude.free: is 'fare ==': no SQL expression")
-    assert lines[2].startswith("queries/mean.yaml: where: is 'cent > 1': no column 'cent' (did you mean cents?)")
+    assert lines[2].startswith("queries/mean.yaml: dataset: is 'trips', which has no valid datasets/trips.yaml")
+
+    (tmp_path / "specs" / "datasets" / "trips.yaml").write_text(yaml.safe_dump(DATASET, sort_keys=False))
+
+    assert run(argparse.Namespace(), own) == 1
+    assert capsys.readouterr().out.startswith(
+        "queries/mean.yaml: where: is 'cent > 1': no column 'cent' (did you mean cents?)"
+    )
 
 
 def test_the_repositorys_own_expressions_are_sound() -> None:
-    specs = Settings().specs
-    assert list(expression_problems(load_catalog(specs), specs)) == []
+    assert load_catalog(Settings().specs).problems == ()

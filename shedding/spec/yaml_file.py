@@ -1,0 +1,76 @@
+"""One YAML file as the mapping its owner meant: no key twice, no word or number read as something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from shedding.errors import SpecError
+
+_MERGE = "tag:yaml.org,2002:merge"
+_BOOLEAN, _INTEGER, _NUMBER = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float"))
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2's words and numbers: `on` is a word, 010 is no octal, 1:30 is no sum of minutes, 1e3 is a number."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: dict[Any, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+                continue
+            line = key.start_mark.line + 1
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {key.value} is there twice, first in line {seen[key.value]}; remove one",
+                    problem_mark=key.start_mark,
+                )
+            seen[key.value] = line
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (_BOOLEAN, _INTEGER, _NUMBER)]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+for _tag, _pattern, _first in (
+    (_BOOLEAN, r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    (_INTEGER, r"^[-+]?(?:0|[1-9][0-9_]*)$", "-+0123456789"),
+    (
+        _NUMBER,
+        r"^(?:[-+]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
+        "-+0123456789.",
+    ),
+):
+    _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first))
+
+
+def read_mapping(file: Path) -> dict[str, Any]:
+    """The file's content; SpecError with what is wrong, where in the file, and what to write instead."""
+    try:
+        content = yaml.load(file.read_text(encoding="utf-8-sig"), Loader=_Loader)
+    except UnicodeDecodeError as error:
+        raise SpecError(f"is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8") from error
+    except OSError as error:
+        raise SpecError(f"cannot be read ({error.strerror}); mend its permissions, or remove it") from error
+    except yaml.YAMLError as error:
+        raise SpecError(f"cannot be read as YAML: {_words(error)}") from error
+    except RecursionError as error:
+        raise SpecError("is nested too deeply; write it flat") from error
+    if not isinstance(content, dict):
+        raise SpecError("holds no mapping; write `name: ...` and the other keys")
+    return content
+
+
+def _words(error: yaml.YAMLError) -> str:
+    """What the parser says and where, in one line."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        blank = "; indent with blanks, not tabs" if "'\\t'" in what else ""
+        return f"line {mark.line + 1}, column {mark.column + 1}: {what}{blank}"
+    return " ".join(str(error).split()).replace(' in "<unicode string>"', "")
