@@ -131,6 +131,9 @@ def _session(spark: SparkSession) -> SparkSession:
     session.conf.set("spark.sql.maxConcurrentOutputFileWriters", "16")
     # Eight bytes with statistics; the default takes twelve without.
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    # Every u is another: a dictionary would be begun for each file, and given up.
+    session.conf.set("parquet.enable.dictionary#u", "false")
+    session.conf.set("parquet.size.statistics.enabled", "false")
     return session
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from shedding.intake import Intake
 from shedding.spark.layout import file_rows, ranked
 from shedding.spark.lines import blocks
 from shedding.spark.records import Part, read_records
-from shedding.spark.refine import Refined, partition_columns, refine
+from shedding.spark.refine import LEADING, Refined, partition_columns, refine
 from shedding.spark.store import append, count_keys, hours_of, written
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import KeySet
@@ -50,7 +51,7 @@ def store_batch(
     attempt: str,
 ) -> BatchReport:
     """Write a batch and make it visible; DataError, and nothing visible, where the counts do not add up."""
-    parts = {f"{intake.content_hash[:40]}@{attempt}": intake for intake in batch}
+    parts = {_source_id(intake, attempt): intake for intake in batch}
     write_log(settings, dataset.name, [_row("begun", source, intake) for source, intake in parts.items()], at)
     read = [Part(source, intake.name, intake.file, intake.interval) for source, intake in parts.items()]
     metadata = {"dataset": dataset.name, "attempt": attempt, "sources": len(parts)}
@@ -61,9 +62,9 @@ def store_batch(
         broken = _write_broken(spark, settings, refined, parts, at, metadata) if totals["broken"] else {}
         excluded = _excluded(refined, totals, list(parts))
     rows = written(spark, settings, dataset, list(parts))
-    counts = [(keyset, count_keys(rows, keyset)) for keyset in counted]
+    counts = [(keyset, count_keys(rows, list(parts), keyset)) for keyset in counted]
     hours: dict[str, dict[int, Any]] = defaultdict(dict)
-    for row in hours_of(rows, counts):
+    for row in hours_of(rows, list(parts), counts):
         hours[row["_source"]][row["hour"]] = row
     for keyset, table in counts:
         add_counts(settings, keyset, table)
@@ -122,7 +123,8 @@ def catch_up(
             continue
         names = [source.source_id for source in lacking]
         if any(source.kept for source in lacking):
-            replace_counts(settings, keyset, count_keys(written(spark, settings, dataset, names), keyset), names)
+            rows = written(spark, settings, dataset, names)
+            replace_counts(settings, keyset, count_keys(rows, names, keyset), names)
         for source in lacking:
             entry = entries.setdefault(source.source_id, source.log_row())
             entry["concepts"] = sorted({*entry["concepts"], keyset.id})
@@ -148,11 +150,12 @@ def _write_raw(
     partition_by = partition_columns(refined.dataset)
     uri = settings.table("raw", refined.dataset.name)
     if refined.dataset.layout.kind == "ranked":
-        append(ranked(rows, refined.dataset, total), uri, partition_by, metadata, file_rows(total))
+        rows = ranked(rows, refined.dataset, total)
+        append(rows, uri, partition_by, metadata, file_rows(total), indexed=len(LEADING) + 1)
         return dict(seen.get)
     if 0 < sum(intake.size for intake in batch) < SMALL_BATCH:  # a generator cuts its rows by time already
         rows = rows.repartition(*partition_by)
-    append(rows, uri, partition_by, metadata)
+    append(rows, uri, partition_by, metadata, indexed=len(LEADING))
     return dict(seen.get)
 
 
@@ -219,6 +222,11 @@ def _check(
             f"ingest of {dataset.name}, {names}, does not add up ({'; '.join(wrong)}); "
             "nothing became visible; did a file change while it was read? Run again"
         )
+
+
+def _source_id(intake: Intake, attempt: str) -> str:
+    """Its content and the attempt in few letters: every raw row carries it."""
+    return f"{hashlib.blake2b(intake.content_hash.encode(), digest_size=6).hexdigest()}@{attempt}"
 
 
 def _row(state: str, source: str, intake: Intake) -> dict[str, Any]:

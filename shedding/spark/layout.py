@@ -7,9 +7,10 @@ import math
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from shedding.spark.refine import partition_columns, raw_columns
+from shedding.spark.refine import LEADING, partition_columns, raw_columns, with_partitions
 from shedding.spark.store import floor_to
 from shedding.spec.dataset import DatasetSpec
+from shedding.spec.durations import UNITS
 
 TASK_ROWS = 2_000_000
 FILES_PER_TASK = 64
@@ -25,17 +26,21 @@ def ranked(rows: DataFrame, dataset: DatasetSpec, total: int | None = None) -> D
     more per task.
     """
     assert dataset.layout.pane is not None, "the specification checks this"
-    keys = [fn.col(f"`{key}`") for key in dataset.layout.keys]
-    pane = floor_to(fn.unix_micros("event_time"), dataset.layout.pane)
-    # Sorted by hash first: eight bytes that tell nearly all groups apart, where panes and texts are slow to compare.
-    rows = rows.withColumn("_mark", fn.xxhash64("_source", pane, *keys))
+    moment = fn.unix_micros("event_time")
+    group = [fn.col("_source"), floor_to(moment, dataset.layout.pane)]
+    group += [fn.col(f"`{key}`") for key in dataset.layout.keys]
+    # Groups are told apart by hash: Spark sorts single numbers by radix, and is slow to compare panes and texts.
+    rows = rows.drop(*partition_columns(dataset)).withColumn("_mark", fn.xxhash64(*group))
     rows = rows.repartition(max(1, total // TASK_ROWS), "_mark") if total else rows
-    size = fn.count(fn.lit(1)).over(Window.partitionBy("_mark", "_source", pane, *keys))
-    rows = rows.withColumn("_rank", (fn.floor(fn.col("u") * size) + 1).cast("int"))
-    columns = raw_columns(dataset)
-    leading = columns.index("_source") + 1  # among the first, so that Delta keeps statistics on it
-    rows = rows.select(*columns[:leading], "_rank", *columns[leading:])
-    return rows.sortWithinPartitions(*partition_columns(dataset), "_rank")
+    same = Window.partitionBy("_mark")
+    second = fn.xxhash64(*reversed(group))
+    size = fn.count(fn.lit(1)).over(same)
+    # Two groups of one mark would count each other's rows: theirs are read first, which is never wrong.
+    alone = fn.min(second).over(same) == fn.max(second).over(same)
+    rank = fn.when(alone, fn.floor(fn.col("u") * size) + 1).otherwise(1).cast("int")
+    cell = fn.floor(moment / UNITS["day" if dataset.partition == "date" else "hour"])
+    rows = rows.withColumn("_rank", rank).sortWithinPartitions(cell * 2**31 + fn.col("_rank"))
+    return with_partitions(rows, dataset).select(*LEADING, "_rank", *raw_columns(dataset)[len(LEADING) :])
 
 
 def rank_limit(rate: float, count: int) -> int:

@@ -43,7 +43,8 @@ def read_lines(spark: SparkSession, files: list[TextFile], header: bool) -> Data
     )
     numbered = _placed_alone(lines, files[0]) if len(files) == 1 else _placed(spark, lines, files)
     line = fn.col("_place") + fn.col("_first")
-    idle = fn.trim(fn.col("_record")) == ""  # blanks only: a line of tabs is a record of empty fields
+    # Blanks only: a line of tabs is a record of empty fields. The comparison spares nearly all lines the trimming.
+    idle = (fn.col("_record") < "!") & (fn.trim(fn.col("_record")) == "")
     return numbered.select(
         "_record", "_source", "_content", line.alias("_line"), (idle | (line == 1) if header else idle).alias("_idle")
     )
@@ -93,7 +94,7 @@ def fields(delimiter: str) -> Column:
         return fn.split(fn.trim(record), _BLANKS[delimiter])
     mark = mark_of(delimiter)
     plain = fn.split(record, re.escape(mark), -1)
-    return plain if mark == "\t" else fn.when(fn.instr(record, '"') == 0, plain).otherwise(_quoted(mark))
+    return plain if mark == "\t" else fn.when(fn.contains(record, fn.lit('"')), _quoted(mark)).otherwise(plain)
 
 
 def mark_of(delimiter: str) -> str:
@@ -152,7 +153,7 @@ def sound_text() -> Check:
 def closed_quotes() -> Check:
     """Every quote of the line is closed."""
     quotes = fn.length("_record") - fn.length(fn.replace(fn.col("_record"), fn.lit('"'), fn.lit("")))
-    return Check((fn.instr("_record", '"') > 0) & (quotes % 2 == 1), fn.lit(""), fn.lit("unclosed quote"))
+    return Check(fn.contains("_record", fn.lit('"')) & (quotes % 2 == 1), fn.lit(""), fn.lit("unclosed quote"))
 
 
 def right_count(found: Column, count: int) -> Check:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
@@ -165,7 +167,9 @@ def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:
     if column.type == "string":
         return fn.when(raw != "", raw)
     if column.type == "double":
-        return fn.nanvl(fn.when(~raw.rlike(_NO_NUMBER), raw.try_cast("double")), fn.lit(None))
+        # Java also takes 1d, 2.5F and 0x1p3 for numbers. Six searches are faster than one regular expression.
+        odd = reduce(or_, (fn.contains(raw, fn.lit(letter)) for letter in "dDfFxX"))
+        return fn.nanvl(fn.when(~odd, raw.try_cast("double")), fn.lit(None))
     if column.type in ("timestamp", "date"):
         moment = _moment(column, raw)
         if column.type == "date":
@@ -174,8 +178,6 @@ def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:
     return raw.try_cast(column.type)
 
 
-# Java also takes 1d, 2.5F and 0x1p3 for numbers.
-_NO_NUMBER = "[dDfFxX]"
 _ZONED = r"(?i)\d\s*(z|utc|gmt|[+-]\d{1,2}:?\d{2})\s*$"
 
 
@@ -183,7 +185,7 @@ def _moment(column: ColumnSpec, raw: Column) -> Column:
     if column.format is not None:
         return fn.try_to_timestamp(raw, fn.lit(column.format))
     # Spark would also read a bare year or a time of "today"; neither is a timestamp here.
-    dated = (fn.length(fn.trim(raw)) >= 10) & (fn.substring(fn.trim(raw), 5, 1) == "-")
+    dated = (fn.octet_length(fn.trim(raw)) >= 10) & (fn.substring(fn.trim(raw), 5, 1) == "-")
     return fn.when(dated, raw.try_cast("timestamp"))
 
 

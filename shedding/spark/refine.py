@@ -21,7 +21,7 @@ from shedding.spark.parse import (
 from shedding.spark.records import Records
 from shedding.spec.dataset import DatasetSpec
 
-LEADING = ("event_time", "u", "_source")  # first, so that Delta keeps statistics on them
+LEADING = ("event_time", "u", "_source")  # first, since Delta keeps statistics of so many columns only
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,13 @@ def refine(dataset: DatasetSpec, records: Records) -> Refined:
     if dataset.identity:
         rows = rows.withColumn("_identity", identity_of(dataset.identity))
     rows = rows.withColumn("u", place_of(fn.col("_identity"), dataset.name))
+    return Refined(with_partitions(rows, dataset), dataset, checks)
+
+
+def with_partitions(rows: DataFrame, dataset: DatasetSpec) -> DataFrame:
+    """The rows with the columns that `raw/<dataset>` is partitioned by."""
     rows = rows.withColumn("event_date", fn.col("event_time").cast("date").cast("string"))
-    if dataset.partition == "hour":
-        rows = rows.withColumn("event_hour", fn.date_format("event_time", "HH"))
-    return Refined(rows, dataset, checks)
+    return rows if dataset.partition == "date" else rows.withColumn("event_hour", fn.date_format("event_time", "HH"))
 
 
 def with_derived(rows: DataFrame, dataset: DatasetSpec) -> DataFrame:

@@ -22,19 +22,28 @@ from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import KeySet
 
 ATTEMPTS = 5
+INDEXED = 32  # Delta's own default
 _HOURLY = ["_source", "hour", "rows", "first", "last"]
 
 
-def append(rows: DataFrame, uri: str, partition_by: list[str], metadata: Mapping[str, Any], file_rows: int = 0) -> None:
+def append(
+    rows: DataFrame,
+    uri: str,
+    partition_by: list[str],
+    metadata: Mapping[str, Any],
+    file_rows: int = 0,
+    indexed: int = INDEXED,
+) -> None:
     """Add rows in one commit, in files of at most `file_rows` rows if that is not 0.
 
-    Columns the table lacks are added. Raises DataError where a column changed its type, ConflictError where other
-    writers kept colliding.
+    A table that is made by this has statistics of its first `indexed` columns in every file. Columns the table lacks
+    are added. Raises DataError where a column changed its type, ConflictError where other writers kept colliding.
     """
     from delta.exceptions import DeltaConcurrentModificationException
 
     writer = rows.write.format("delta").mode("append").partitionBy(*partition_by).option("mergeSchema", "true")
     writer = writer.option("userMetadata", json.dumps(dict(metadata), sort_keys=True))
+    writer = writer.option("delta.dataSkippingNumIndexedCols", indexed)
     if file_rows:
         writer = writer.option("maxRecordsPerFile", file_rows)
     for attempt in range(ATTEMPTS):
@@ -60,8 +69,9 @@ def written(spark: SparkSession, settings: Settings, dataset: DatasetSpec, sourc
     return rows.where(fn.col("_source").isin(sources))
 
 
-def count_keys(rows: DataFrame, keyset: KeySet) -> pa.Table:
-    """Raw rows counted per pane, key and source, as `concepts/<dataset>/<key set>` holds them, with event times.
+def count_keys(rows: DataFrame, sources: list[str], keyset: KeySet) -> pa.Table:
+    """The sources' raw rows counted per pane, key and source, as `concepts/<dataset>/<key set>` holds them, with event
+    times.
 
     `least_u` is the smallest `u` of those rows: a sample at a higher rate is sure to have the key.
 
@@ -74,17 +84,21 @@ def count_keys(rows: DataFrame, keyset: KeySet) -> pa.Table:
     counts = [fn.count("*").alias("rows")]
     counts += [fn.count(fn.col(f"`{column}`")).alias(f"rows_{column}") for column in keyset.counted]
     counts += [fn.min("u").alias("least_u"), fn.min(moment).alias("_first"), fn.max(moment).alias("_last")]
-    counted = rows.groupBy(*keys, floor_to(moment, keyset.pane).alias("pane_start"), "_source").agg(*counts)
+    pane = floor_to(moment, keyset.pane).alias("pane_start")
+    if len(sources) == 1:  # a text that all rows share is dear to group by
+        counted = rows.groupBy(*keys, pane).agg(*counts).withColumn("_source", fn.lit(sources[0]))
+    else:
+        counted = rows.groupBy(*keys, pane, "_source").agg(*counts)
     return counted.withColumn("event_date", fn.timestamp_micros("pane_start").cast("date").cast("string")).toArrow()
 
 
-def hours_of(rows: DataFrame, counts: list[tuple[KeySet, pa.Table]]) -> list[dict[str, Any]]:
+def hours_of(rows: DataFrame, sources: list[str], counts: list[tuple[KeySet, pa.Table]]) -> list[dict[str, Any]]:
     """Per source and hour: `_source`, `hour` (microseconds), `rows`, `first` and `last` event time.
 
     Summed from counts of a key set that has every row and whole hours of panes; only without one are rows read again.
     """
     whole = [table for keyset, table in counts if keyset.where is None and HOUR % keyset.pane == 0]
-    found = whole[0] if whole else count_keys(rows, KeySet("", (), None, HOUR, ()))
+    found = whole[0] if whole else count_keys(rows, sources, KeySet("", (), None, HOUR, ()))
     hour = found["pane_start"].to_numpy() // HOUR * HOUR
     grouped = found.append_column("hour", pa.array(hour)).group_by(["_source", "hour"])
     summed = grouped.aggregate([("rows", "sum"), ("_first", "min"), ("_last", "max")])
