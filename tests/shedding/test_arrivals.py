@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from shedding.arrivals import HOUR, LOG_SCHEMA, Arrivals
 from shedding.arrivals_log import watermark_row, write_log
 from shedding.config import Settings
+from shedding.spec.durations import as_datetime
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
@@ -57,8 +58,8 @@ def test_a_replaced_source_is_hidden_and_changes_the_fingerprint_of_its_hours_on
 
 def test_what_arrives_for_the_next_quarter_of_an_hour_does_not_touch_this_one() -> None:
     quarter = HOUR // 4
-    first = committed("a", 1, {0: 5}, first_event=0, last_event=quarter - 1)
-    second = committed("b", 2, {0: 5}, first_event=quarter, last_event=2 * quarter - 1)
+    ends = [{"first_event": as_datetime(n * quarter), "last_event": as_datetime((n + 1) * quarter - 1)} for n in (0, 1)]
+    first, second = committed("a", 1, {0: 5}, **ends[0]), committed("b", 2, {0: 5}, **ends[1])
     old, new = Arrivals.of([first]), Arrivals.of([first, second])
     assert old.fingerprint(0, quarter) == new.fingerprint(0, quarter)
     assert old.fingerprint(quarter, 2 * quarter) != new.fingerprint(quarter, 2 * quarter)
