@@ -28,13 +28,14 @@ class _Groups:
     """The rows of a scan that one leg keeps (all where `chosen` is None), and the pane and key that each belongs to."""
 
     def __init__(self, table: pa.Table, chosen: Index | None, place: Index, size: int) -> None:
-        self._table, self._chosen = table, chosen
+        self._table = table
+        self._chosen = None if chosen is None else pa.array(chosen)
         self.place = place
         self.size = size
 
     def _column(self, name: str) -> Any:
         column = self._table.column(name)
-        return column if self._chosen is None else column.take(pa.array(self._chosen))
+        return column if self._chosen is None else column.take(self._chosen)
 
     def total(self, name: str) -> Index:
         """The integer column summed by pane and key."""

@@ -109,7 +109,11 @@ class _Cut:
         self.key = place[panes.key[self.inside]]
 
     def summed(self, values: Floats) -> Floats:
-        return np.bincount(self.key, values[self.inside], minlength=self.size).astype(np.float64)
+        """The panes' values summed by key."""
+        return self._by_key(values[self.inside])
+
+    def _by_key(self, inside: Floats) -> Floats:
+        return np.bincount(self.key, inside, minlength=self.size).astype(np.float64, copy=False)
 
     def rates(self) -> Floats:
         """A key's rate in this slot; 1 where the slot has no pane of it, since nothing was left out."""
@@ -119,11 +123,10 @@ class _Cut:
 
     def merged(self, moments: Moments) -> Moments:
         """The moments of all panes of a key together."""
-        count = self.summed(moments.count)
-        rows = np.maximum(count, 1.0)
-        mean = self.summed(moments.count * moments.mean) / rows
-        away = moments.mean[self.inside] - mean[self.key]
-        between = np.bincount(self.key, moments.count[self.inside] * away**2, minlength=self.size)
+        counts, means = moments.count[self.inside], moments.mean[self.inside]
+        count = self._by_key(counts)
+        mean = self._by_key(counts * means) / np.maximum(count, 1.0)
+        between = self._by_key(counts * (means - mean[self.key]) ** 2)
         return Moments(count, mean, self.summed(moments.m2) + between)
 
     def cross(self, stat: Stat, mean: Floats, over_mean: Floats) -> Floats:
@@ -133,7 +136,7 @@ class _Cut:
         away = stat.moments.mean[self.inside] - mean[self.key]
         over_away = stat.over.mean[self.inside] - over_mean[self.key]
         weight = stat.moments.count[self.inside]
-        return self.summed(stat.cross) + np.bincount(self.key, weight * away * over_away, minlength=self.size)
+        return self.summed(stat.cross) + self._by_key(weight * away * over_away)
 
     def values(self, stat: Stat, stratum: int) -> Values:
         lists = stat.values.slice(self.inside.start, self.inside.stop - self.inside.start)

@@ -10,10 +10,8 @@ from shedding.answers import plain_estimate
 from shedding.config import Settings
 from shedding.pane_sums import Scanned
 from shedding.spec.query import MeasureSpec
-from tests.benchmarks.trips import TIMELINE, counts, rates, windows_of, write_trips
+from tests.benchmarks.trips import ROWS, TIMELINE, counts, rates, windows_of, write_trips
 
-ROWS = 12_000_000
-"""Fewer than the other benchmarks' rows: the exact percentiles of 20M would take longer than a benchmark may."""
 P90 = [MeasureSpec(name="p90_fare", agg="quantile", q=0.9, column="fare")]
 
 
