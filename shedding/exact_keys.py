@@ -14,7 +14,7 @@ from shedding.answers import Answer, exact_answer
 from shedding.keys import Keys, align
 from shedding.ledger import LegWindow, results_rows
 from shedding.memory import EXACT, Scans
-from shedding.pane_sums import leg_panes
+from shedding.pane_sums import Scanned
 from shedding.panes import Floats
 from shedding.scores import measured
 from shedding.sides import Side
@@ -49,7 +49,7 @@ def exact_rows(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: pa.T
         start = scanned.column("pane_start")
         inside = pc.and_(pc.greater_equal(start, one), pc.less(start, one + length))
         part = scanned.filter(inside)
-        panes.append(leg_panes(part, bit=None, keys=query.group_by, measures=query.measures, counts=None, rates=None))
+        panes.append(Scanned(part, query.group_by, None).panes(None, query.measures, None))
     run = PaneRun(panes, query.group_by)
     whole = _whole(query, narrow, slot, scans, run.keys)
     windows = []

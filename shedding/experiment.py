@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from shedding.keys import Keys, align
 from shedding.memory import EXACT, Scans
 from shedding.oracle import oracle_rates, own_concept
-from shedding.pane_sums import leg_panes
+from shedding.pane_sums import Scanned
 from shedding.panes import Panes
 from shedding.planning import allocate, learn
 from shedding.priors import Priors
@@ -89,14 +89,9 @@ class Experiment:
         start = scanned.column("pane_start")
         for slot in slots:
             inside = pc.and_(pc.greater_equal(start, slot), pc.less(start, slot + length))
-            self.kept[slot, leg] = leg_panes(
-                scanned.filter(inside),
-                bit=bit,
-                keys=self.side.keyset.keys,
-                measures=self.measures,
-                counts=None if bit is None else needed_counts(self.side, self.query.timeline, slot, slot + length),
-                rates=None if rates is None else _of_slot(rates, slot),
-            )
+            counts = None if bit is None else needed_counts(self.side, self.query.timeline, slot, slot + length)
+            laid_out = Scanned(scanned.filter(inside), self.side.keyset.keys, counts)
+            self.kept[slot, leg] = laid_out.panes(bit, self.measures, None if rates is None else _of_slot(rates, slot))
 
 
 def rates_by_slot(

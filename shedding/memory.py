@@ -18,7 +18,7 @@ import pyarrow as pa
 from shedding.config import Settings
 from shedding.keys import align
 from shedding.moments import Moments
-from shedding.pane_sums import leg_panes
+from shedding.pane_sums import Scanned
 from shedding.panes import Panes, Stat
 from shedding.rates import Rates
 from shedding.sides import Side, deepest_of, needed_counts
@@ -28,7 +28,7 @@ from shedding.tables import Table, slot_name
 EXACT = "exact"
 TAIL = ".tail"
 """Suffix of a leg of which only the last panes of a slot are kept: those that the next slot's windows reach into."""
-_FORMAT = 2  # raise it when the meaning of a pane's columns or a policy's rates change
+_FORMAT = 3  # raise it when the meaning of a pane's columns or a policy's rates change
 
 
 class Scans(Protocol):
@@ -192,16 +192,11 @@ class Memory:
             self.scanned_rows += self.side.arrivals.rows(start, end)
             self.scanned_bytes += self.side.bytes(start, end, deepest=deepest_of(scanned))
         counts = needed_counts(self.side, self.query.timeline, start, end) if shed else None
+        expected = _expected(drawn, end - self.query.timeline.pane) if self.side.keyset.keys else None
+        laid_out = Scanned(scanned, self.side.keyset.keys, counts, expected)
         for leg in legs:
-            panes = leg_panes(
-                scanned,
-                bit=None if leg == EXACT else shed.index(leg),
-                keys=self.side.keyset.keys,
-                measures=self.measures,
-                counts=counts,
-                rates=rates.get(leg),
-            )
-            self._remember(slot, leg, start, panes)
+            bit = None if leg == EXACT else shed.index(leg)
+            self._remember(slot, leg, start, laid_out.panes(bit, self.measures, rates.get(leg)))
         self.computed_rows += float(scanned.column("rows").to_numpy().sum())
 
     def _remember(self, slot: int, leg: str, start: int, panes: Panes) -> None:
@@ -226,6 +221,14 @@ class Memory:
         keys = align([self.side.no_keys()], self.side.keyset.keys)[0]
         stats = {m.name: _empty_stat(m) for m in self.measures if m.agg not in ("count", "count_distinct")}
         return Panes(keys, none, none, nothing, True, nothing, nothing, stats)
+
+
+def _expected(legs: Sequence[Rates], pane: int) -> pa.Table | None:
+    """The keys that the legs have rates for, all legs the same, in one pane of the slot: its last, which tails keep."""
+    if not legs:
+        return None
+    keys = legs[0].keys
+    return pa.table({"pane_start": pa.array([pane] * len(keys), pa.int64()), **keys.take(np.arange(len(keys)))})
 
 
 def _empty_stat(measure: MeasureSpec) -> Stat:

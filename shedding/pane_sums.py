@@ -10,10 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.exact import Pair, centred
-from shedding.keys import align
+from shedding.keys import Keys, align
 from shedding.moments import Moments
 from shedding.panes import Panes, Stat
 from shedding.rates import Rates
+from shedding.row_sums import sorted_lists
 from shedding.spark.fixed_point import FixedPoint, total_of_halves
 from shedding.spec.query import MeasureSpec
 
@@ -24,19 +25,20 @@ _ROUNDING = 2.0**-52
 
 
 class _Groups:
-    """The rows of a scan that one leg keeps, and the pane and key that each belongs to."""
+    """The rows of a scan that one leg keeps (all where `chosen` is None), and the pane and key that each belongs to."""
 
-    def __init__(self, table: pa.Table, place: Index, size: int) -> None:
-        self._table = table
+    def __init__(self, table: pa.Table, chosen: Index | None, place: Index, size: int) -> None:
+        self._table, self._chosen = table, chosen
         self.place = place
         self.size = size
 
+    def _column(self, name: str) -> Any:
+        column = self._table.column(name)
+        return column if self._chosen is None else column.take(pa.array(self._chosen))
+
     def total(self, name: str) -> Index:
         """The integer column summed by pane and key."""
-        column = self._table.column(name)
-        found = np.zeros(self.size, dtype=np.int64)
-        np.add.at(found, self.place, column.fill_null(0).to_numpy().astype(np.int64))
-        return found
+        return _totals(self._column(name), self.place, self.size)
 
     def fixed(self, prefix: str, magnitude: int) -> Pair:
         """The exact sum whose halves are the columns `<prefix>_high` and `_low`, or its digits `<prefix>0`, ..."""
@@ -47,7 +49,7 @@ class _Groups:
 
     def extreme(self, name: str, kind: str) -> Floats:
         """Least or largest value by pane and key, nan where there is none."""
-        values = self._table.column(name).to_numpy().astype(np.float64)
+        values = self._column(name).to_numpy().astype(np.float64)
         there = ~np.isnan(values)
         worst = np.inf if kind == "min" else -np.inf
         found = np.full(self.size, worst)
@@ -56,68 +58,78 @@ class _Groups:
 
     def values(self, name: str) -> Any:
         """The lists merged and sorted by pane and key, as an Arrow list array."""
-        lists = self._table.column(name).combine_chunks()
+        lists = self._column(name).combine_chunks()
         lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
-        group = np.repeat(self.place, lengths)
-        flat = lists.flatten().to_numpy()
-        order = np.lexsort((flat, group))
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=self.size))])
-        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat[order], pa.float64()))
+        return sorted_lists(lists.flatten().to_numpy(), np.repeat(self.place, lengths), self.size)
 
 
-def leg_panes(
-    scanned: pa.Table,
-    *,
-    bit: int | None,
-    keys: Sequence[str],
-    measures: Sequence[MeasureSpec],
-    counts: pa.Table | None,
-    rates: Rates | None,
-) -> Panes:
-    """The panes of the leg with mask bit `bit` (None: the exact leg, all rows).
+class Scanned:
+    """A scan's groups, laid out over panes and keys once so that every leg can take its own of them.
 
     `counts` are the rows per pane and key counted at arrival (columns pane_start, keys, rows,
-    rows_<column>), None where nobody counted. Every pane and key that the counts or the sample know has
-    a row. The result does not depend on which other legs shared the scan.
+    rows_<column>), None where nobody counted. Then `expected` (the same key columns, pane_start: the slot's last pane)
+    are the keys that had rates of their own: a leg remembers the rate of each, sampled or not.
     """
-    kept = scanned if bit is None else _holding(scanned, bit)
-    names = ["pane_start", *keys]
-    tables = [kept] if counts is None or bit is None else [kept, counts]
-    combos, places = align(tables, names)
-    groups = _Groups(kept, places[0], len(combos))
-    found = combos.table()
-    key_index, (key,) = align([found], keys)
-    sampled = groups.total("rows").astype(np.float64)
-    count = _Counted(counts, places[1], len(combos)) if len(tables) > 1 else None
-    stats = {
-        measure.name: _stat(groups, measure, count.of(measure) if count else None, exact=bit is None)
-        for measure in measures
-        if measure.agg not in ("count", "count_distinct")
-    }
-    return Panes(
-        keys=key_index,
-        start=found.column("pane_start").to_numpy().astype(np.int64),
-        key=key,
-        population=sampled if bit is None else count.column("rows") if count else np.full(len(combos), np.nan),
-        known=bit is None or count is not None,
-        sampled=sampled,
-        rate=np.ones(len(combos)) if rates is None else rates.of(key_index)[key],
-        measures=stats,
-    )
+
+    def __init__(
+        self, table: pa.Table, keys: Sequence[str], counts: pa.Table | None, expected: pa.Table | None = None
+    ) -> None:
+        self._table, self._keys, self._counts = table, list(keys), counts
+        more = expected if counts is None else counts
+        tables = [table] if more is None else [table, more]
+        combos, places = align(tables, ["pane_start", *keys])
+        self._combos, self._place = combos.table(), places[0]
+        self._more = places[1] if more is not None else None
+        self._whole = self._laid_out(self._combos)
+
+    def panes(self, bit: int | None, measures: Sequence[MeasureSpec], rates: Rates | None) -> Panes:
+        """The panes of the leg with mask bit `bit` (None: the exact leg, all rows).
+
+        Every pane and key that the counts or the sample know has a row. The result does not depend on which other legs
+        shared the scan.
+        """
+        chosen = None if bit is None else np.flatnonzero(self._table.column("mask").to_numpy() >> np.int64(bit) & 1)
+        place = self._place if chosen is None else self._place[chosen]
+        more = None if bit is None else self._more
+        there = np.zeros(self._combos.num_rows, dtype=bool)
+        there[place] = True
+        if more is not None:
+            there[more] = True
+        number = np.cumsum(there) - 1
+        start, keys, key = self._whole if there.all() else self._laid_out(self._combos.filter(pa.array(there)))
+        groups = _Groups(self._table, chosen, number[place], len(start))
+        count = None if more is None or self._counts is None else _Counted(self._counts, number[more], len(start))
+        sampled = groups.total("rows").astype(np.float64)
+        return Panes(
+            keys=keys,
+            start=start,
+            key=key,
+            population=sampled if bit is None else count.column("rows") if count else np.full(len(start), np.nan),
+            known=bit is None or count is not None,
+            sampled=sampled,
+            rate=np.ones(len(start)) if rates is None else rates.of(keys)[key],
+            measures={
+                measure.name: _stat(groups, measure, count.of(measure) if count else None, exact=bit is None)
+                for measure in measures
+                if measure.agg not in ("count", "count_distinct")
+            },
+        )
+
+    def _laid_out(self, combos: pa.Table) -> tuple[Index, Keys, Index]:
+        """Of each pane and key the pane's start and the key's number, and the keys."""
+        keys, (key,) = align([combos], self._keys)
+        return combos.column("pane_start").to_numpy().astype(np.int64), keys, key
 
 
 class _Counted:
     """The arrival counts laid out over the panes and keys of a leg."""
 
-    def __init__(self, counts: pa.Table | None, place: Index, size: int) -> None:
-        assert counts is not None
+    def __init__(self, counts: pa.Table, place: Index, size: int) -> None:
         self._counts, self._place, self._size = counts, place, size
 
     def column(self, name: str) -> Floats:
         """The counts of one column by pane and key."""
-        found = np.zeros(self._size, dtype=np.int64)
-        np.add.at(found, self._place, self._counts.column(name).fill_null(0).to_numpy().astype(np.int64))
-        return found.astype(np.float64)
+        return _totals(self._counts.column(name), self._place, self._size).astype(np.float64)
 
     def of(self, measure: MeasureSpec) -> Floats:
         """How many rows have a value for the measure; for a ratio the rows, of which it takes both parts."""
@@ -126,9 +138,11 @@ class _Counted:
         return self.column(use)
 
 
-def _holding(scanned: pa.Table, bit: int) -> pa.Table:
-    mask = scanned.column("mask").to_numpy()
-    return scanned.filter(pa.array((mask >> np.int64(bit)) & 1 == 1))
+def _totals(column: Any, place: Index, size: int) -> Index:
+    """An integer column summed by place."""
+    found = np.zeros(size, dtype=np.int64)
+    np.add.at(found, place, column.fill_null(0).to_numpy().astype(np.int64))
+    return found
 
 
 def _stat(groups: _Groups, measure: MeasureSpec, population: Floats | None, *, exact: bool) -> Stat:

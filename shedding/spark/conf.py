@@ -20,6 +20,8 @@ def spark_conf(settings: Settings) -> dict[str, str]:
         # Small logs: without these a small commit runs 50 to 200 tasks.
         "spark.databricks.delta.snapshotPartitions": "2",
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+        # Tasks small enough to be shared out evenly: by default 300 MB are three tasks, on two cores two rounds.
+        "spark.sql.files.maxPartitionBytes": "32m",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # Eight bytes with statistics; Spark's default, INT96, is slow to decode and has none.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",

@@ -66,6 +66,11 @@ class Field:
         highs = {self._name(f"{part}_high"): high_half(self._col(part)) for part in self._products.values()}
         return [numbers, whole, squares, highs if self.short else {}]
 
+    @property
+    def numbers(self) -> list[str]:
+        """The columns of the first layer that hold the measure's values, and a ratio's denominators after them."""
+        return list(self.layers()[0])
+
     def aggregates(self) -> list[Column]:
         """The aggregate columns of this measure, named `<measure>_...`."""
         name, kind = self.measure.name, self.measure.agg

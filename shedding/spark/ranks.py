@@ -1,10 +1,11 @@
-"""How far into ranked files a scan of samples must go."""
+"""What a scan of samples will meet, known before a row is read: how many rows, how far into ranked files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.keys import align
@@ -33,6 +34,17 @@ def deepest_rank(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates]) 
 
     A kept row has u below its key's rate, and its source no more rows of its pane and key than were counted.
     """
-    keys, (place,) = align([counts], names)
-    rate = np.max([leg.of(keys) for leg in legs], axis=0)[place]
+    rate = _largest_rates(counts, names, legs)
     return max(map(rank_limit, rate.tolist(), counts.column("rows").to_pylist()), default=1)
+
+
+def expected_rows(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates]) -> float:
+    """How many of the counted rows some leg is expected to keep."""
+    return float(_largest_rates(counts, names, legs) @ counts.column("rows").to_numpy())
+
+
+def _largest_rates(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates]) -> npt.NDArray[np.float64]:
+    """Of each counted pane and key, the largest rate that a leg has for the key."""
+    keys, (place,) = align([counts], names)
+    rates: npt.NDArray[np.float64] = np.max([leg.of(keys) for leg in legs], axis=0)[place]
+    return rates

@@ -18,7 +18,10 @@ from pyspark.sql import functions as sf
 from shedding.errors import DataError
 from shedding.keys import align
 from shedding.rates import Rates
+from shedding.row_sums import row_sums, sorted_lists
 from shedding.spark.fields import Field, fits
+from shedding.spark.groups import Groups
+from shedding.spark.rate_table import with_rates
 from shedding.spec.query import MeasureSpec
 from shedding.windows import Timeline
 
@@ -39,37 +42,37 @@ def scan(
     legs: Sequence[Rates],
     exact: bool,
     where: str | None = None,
+    few: bool = False,
 ) -> pa.Table:
     """The rows grouped by pane, key and class: pane_start (us), keys, mask, rows, and each measure's sums.
 
     Bit i of `mask` says that legs[i] keeps the rows; with `exact`, rows that no leg keeps are there with
-    mask 0. Raises DataError where a value's magnitude is at or above what the measure declares.
+    mask 0. `few` says that the driver can hold the rows that legs keep: then it sums them, which is quicker than a
+    shuffle and gives the same bits. Raises DataError where a value is at or above the magnitude that the measure has.
     """
     if len(legs) > MOST_LEGS:
         raise DataError(f"{len(legs)} legs in one scan, at most {MOST_LEGS} fit; compare fewer policies or budgets")
     taken = rows.where(where) if where else rows
     taken = _only_needed_panes(taken, timeline)
-    taken, rates = _with_rates(spark, taken, list(keys), legs)
+    taken, rates, known = with_rates(spark, taken, keys, legs)
     mask = _mask(rates, exact)
     if not exact:
         taken = taken.where(sf.col("u") < sf.lit(max((_ceiling(leg) for leg in legs), default=0.0)))
         taken = taken.where(_any_of(rates))
-    moment = sf.unix_micros(sf.col("event_time"))
-    pane = (moment - sf.pmod(moment, sf.lit(timeline.pane))).alias("pane_start")
-    groups = ["pane_start", *keys, "mask"]
+    groups = Groups(timeline, keys, len(legs), known)
     first = _layer([Field(measure).layers() for measure in measures], 0)
-    selected = taken.select(pane, *keys, mask.alias("mask"), *[column.alias(name) for name, column in first.items()])
+    columns = [*groups.columns(mask), *[column.alias(name) for name, column in first.items()]]
+    selected = taken.select(*columns)
     quantiles = [measure for measure in measures if measure.agg == "quantile"]
-    if not quantiles or not legs:
-        return _summed(selected, groups, measures, len(legs))
-    if exact:
-        table = _summed(selected, groups, measures, len(legs))
-        return _with_values(table, selected.where(sf.col("mask") != 0), groups, quantiles)
-    kept = selected.persist()  # few rows, looked at twice
-    try:
-        return _with_values(_summed(kept, groups, measures, len(legs)), kept, groups, quantiles)
-    finally:
-        kept.unpersist()
+    if not exact and (few or quantiles):  # a quantile's kept rows all go into the answer, few or not
+        numbers = {measure.name: Field(measure).numbers for measure in measures}
+        table = row_sums(selected.toArrow(), groups.names, measures, numbers)
+    else:
+        table = _summed(selected, groups.names, measures, len(legs))
+        if quantiles and legs:
+            table = _with_values(table, taken.where(_any_of(rates)).select(*columns), groups.names, quantiles)
+    _refuse_overflow(table, measures)
+    return groups.restored(table)
 
 
 def _summed(selected: DataFrame, groups: list[str], measures: Sequence[MeasureSpec], legs: int) -> pa.Table:
@@ -85,14 +88,13 @@ def _summed(selected: DataFrame, groups: list[str], measures: Sequence[MeasureSp
             continue
         if not short or all(fits(table, measure, legs + 1) for measure in measures):
             break
-    _refuse_overflow(table, measures)
     return table
 
 
 def _prepared(selected: DataFrame, fields: Sequence[Field]) -> DataFrame:
     """The rows with the columns that aggregates read; in layers, so that each is computed once per row, not per use."""
     layers = [field.layers() for field in fields]
-    for number in range(1, max(len(one) for one in layers)):
+    for number in range(1, max((len(one) for one in layers), default=0)):
         made = _layer(layers, number)
         selected = selected.withColumns(made) if made else selected
     return selected
@@ -108,16 +110,14 @@ def _with_values(sums: pa.Table, sampled: DataFrame, groups: list[str], quantile
 
     The rows are collected and grouped here: they all go into the answer, and Spark's lists are slow to build.
     """
-    columns = {measure.name: next(iter(Field(measure).layers()[0])) for measure in quantiles}
+    columns = {measure.name: Field(measure).numbers[0] for measure in quantiles}
     rows = sampled.select(*groups, *sorted(set(columns.values()))).toArrow()
     _, (place, source) = align([sums, rows], groups)
     size = int(max(place.max(initial=-1), source.max(initial=-1))) + 1
     for name, column in columns.items():
-        value = rows.column(column).to_numpy() + 0.0  # no negative zeros: a sort cannot tell them apart
+        value = rows.column(column).to_numpy()
         there = ~np.isnan(value)
-        order = np.lexsort((value[there], source[there]))
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(source[there], minlength=size))])
-        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(value[there][order], pa.float64()))
+        lists = sorted_lists(value[there], source[there], size)
         sums = sums.append_column(f"{name}_values", lists.take(pa.array(place, pa.int64())))
     return sums
 
@@ -128,36 +128,6 @@ def _only_needed_panes(rows: DataFrame, timeline: Timeline) -> DataFrame:
         return rows
     place = sf.pmod(sf.unix_micros(sf.col("event_time")), sf.lit(timeline.slide))
     return rows.where(place < sf.lit(timeline.size))
-
-
-def _with_rates(
-    spark: SparkSession, rows: DataFrame, keys: list[str], legs: Sequence[Rates]
-) -> tuple[DataFrame, list[Column]]:
-    """The rows with each leg's rate at hand: a literal where it is constant, else joined by the key's hash."""
-    varying = [i for i, leg in enumerate(legs) if leg.constant is None]
-    if varying and keys:
-        joined = _rate_table(spark, keys, [legs[i] for i in varying])
-        rows = rows.join(sf.broadcast(joined), sf.xxhash64(*keys) == sf.col("_hash"), "left")
-    rates: list[Column] = []
-    for i, leg in enumerate(legs):
-        if i not in varying:
-            rates.append(sf.lit(float(leg.unseen)))
-        elif not keys:
-            rates.append(sf.lit(float(leg.values[0])))
-        else:
-            rates.append(sf.coalesce(sf.col(f"_rate{varying.index(i)}"), sf.lit(float(leg.unseen))))
-    return rows, rates
-
-
-def _rate_table(spark: SparkSession, keys: list[str], legs: Sequence[Rates]) -> DataFrame:
-    """Rates by key hash; two keys with one hash share the larger rate, which estimates by key do not mind."""
-    first = legs[0].keys
-    if any(leg.keys is not first for leg in legs):
-        raise DataError("the legs of one scan have rates over different keys; allocate them over one list of keys")
-    columns = {f"_rate{i}": leg.values for i, leg in enumerate(legs)}
-    table = pa.table(dict(zip(first.names, first.columns, strict=True)) | columns)
-    frame = spark.createDataFrame(table).coalesce(1)
-    return frame.groupBy(sf.xxhash64(*keys).alias("_hash")).agg(*[sf.max(name).alias(name) for name in columns])
 
 
 def _ceiling(leg: Rates) -> float:

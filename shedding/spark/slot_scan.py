@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 from shedding.config import Settings
 from shedding.rates import Rates
 from shedding.sides import Side, marked
-from shedding.spark.ranks import deepest_rank, ranks_fit
+from shedding.spark.ranks import deepest_rank, expected_rows, ranks_fit
 from shedding.spark.raw import read_raw
 from shedding.spark.scan import scan
 from shedding.spark.whole import whole_windows
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SLOT = "_slot"
+FEW_ROWS = 4_000_000
+"""Sampled rows up to which the driver sums them itself: some 30 bytes each."""
 
 
 class SlotScan:
@@ -41,11 +43,11 @@ class SlotScan:
         """The rows of [start, end) grouped by pane, key and class of legs; of ranked files only those it needs."""
         rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
         deepest: int | None = None
-        if legs and not exact and "_rank" in rows.columns and ranks_fit(side, self._query.timeline, start, end):
-            counts = side.counts(start, end)
-            assert counts is not None, "ranks fit where rows were counted"
+        counts = side.counts(start, end) if legs and not exact else None
+        if counts is not None and "_rank" in rows.columns and ranks_fit(side, self._query.timeline, start, end):
             deepest = deepest_rank(counts, side.keyset.keys, legs)
             rows = rows.where(sf.col("_rank") <= sf.lit(deepest))
+        kept = side.arrivals.rows(start, end) if counts is None else expected_rows(counts, side.keyset.keys, legs)
         found = scan(
             self._spark,
             rows,
@@ -55,6 +57,7 @@ class SlotScan:
             legs=legs,
             exact=exact,
             where=side.keyset.where,
+            few=kept <= FEW_ROWS,
         )
         return found if deepest is None else marked(found, deepest)
 

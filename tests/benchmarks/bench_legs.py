@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shedding.config import Settings
+from shedding.pane_sums import Scanned
 from tests.benchmarks.trips import MEAN, ROWS, TIMELINE, counts, rates, windows_of, write_trips
 
 
@@ -23,24 +24,27 @@ def run(bench: Any, rows: int = ROWS, repetitions: int = 2) -> None:
         counted, keys, population = counts(trips)
         three = [rates(policy, keys, population, 0.05) for policy in ("optimal", "cod", "uniform")]
 
-        def scanned(legs: list[Any], exact: bool) -> Any:
-            return scan(spark, trips, timeline=TIMELINE, keys=["route"], measures=MEAN, legs=legs, exact=exact)
+        def scanned(legs: list[Any], exact: bool) -> Scanned:
+            table = scan(
+                spark, trips, timeline=TIMELINE, keys=["route"], measures=MEAN, legs=legs, exact=exact, few=not exact
+            )
+            return Scanned(table, ["route"], counted if legs else None)
 
         def native() -> None:
             sliding = sf.window("event_time", "30 minutes", "10 minutes")
             trips.groupBy(sliding, "route").agg(sf.avg("fare"), sf.count("*")).toArrow()
 
         def exact_by_panes() -> None:
-            windows_of(scanned([], True), None, MEAN, None, None)
+            windows_of(scanned([], True), None, MEAN, None)
 
         def side_by_side() -> None:
-            table = scanned(three, True)
-            windows_of(table, None, MEAN, None, None)
+            found = scanned(three, True)
+            windows_of(found, None, MEAN, None)
             for bit, leg in enumerate(three):
-                windows_of(table, bit, MEAN, counted, leg)
+                windows_of(found, bit, MEAN, leg)
 
         def leg_alone() -> None:
-            windows_of(scanned(three[:1], False), 0, MEAN, counted, three[0])
+            windows_of(scanned(three[:1], False), 0, MEAN, three[0])
 
         def bare_scan() -> None:
             largest = [sf.max(sf.unix_micros("event_time")), sf.max("u"), sf.max(sf.length("route")), sf.max("fare")]

@@ -8,6 +8,7 @@ from typing import Any
 
 from shedding.answers import plain_estimate
 from shedding.config import Settings
+from shedding.pane_sums import Scanned
 from shedding.spec.query import MeasureSpec
 from tests.benchmarks.trips import TIMELINE, counts, rates, windows_of, write_trips
 
@@ -35,7 +36,7 @@ def run(bench: Any, rows: int = ROWS) -> None:
 
         def leg_alone() -> None:
             table = scan(spark, trips, timeline=TIMELINE, keys=["route"], measures=P90, legs=[leg], exact=False)
-            for window in windows_of(table, 0, P90, counted, leg):
+            for window in windows_of(Scanned(table, ["route"], counted), 0, P90, leg):
                 plain_estimate(window, P90[0])
 
         times = bench.measure({"leg5": leg_alone}, repetitions=2, warmup=1)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from shedding.allocation import Budget
 from shedding.concept import Concept
 from shedding.keys import Keys, align
-from shedding.pane_sums import leg_panes
+from shedding.pane_sums import Scanned
 from shedding.policies import get_policy
 from shedding.rates import Rates
 from shedding.spec.query import MeasureSpec
@@ -65,10 +65,7 @@ def rates(policy: str, keys: Keys, population: np.ndarray, fraction: float) -> R
     return Rates(policy, keys, made.rates, made.rates[0] if policy == "uniform" else 1.0)
 
 
-def windows_of(
-    scanned: pa.Table, bit: int | None, measures: list[MeasureSpec], counted: pa.Table | None, leg: Rates | None
-) -> list[WindowSample]:
+def windows_of(scanned: Scanned, bit: int | None, measures: list[MeasureSpec], leg: Rates | None) -> list[WindowSample]:
     """A leg's windows of the day, from a scan."""
-    panes = leg_panes(scanned, bit=bit, keys=["route"], measures=measures, counts=counted, rates=leg)
-    run = PaneRun([panes], ["route"])
+    run = PaneRun([scanned.panes(bit, measures, leg)], ["route"])
     return [run.window(*window) for window in TIMELINE.windows(0) if window[0] >= 0]

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from shedding.keys import align
 from shedding.rates import Rates
-from shedding.spark.fixed_point import FixedPoint
+from shedding.row_sums import row_sums
 from shedding.spec.keyset import KeySet, keyset_of
 from shedding.spec.query import MeasureSpec, QuerySpec
 
@@ -122,24 +122,12 @@ class RowsScans:
         for bit, leg in enumerate(legs):
             mask |= np.where(rows.u.to_numpy() < _rate_of(leg, rows, side.keyset.keys), 1 << bit, 0)
         pane = timeline.pane
-        frame = rows.assign(pane_start=rows.time // pane * pane, mask=mask, rows=1)
+        frame = rows.assign(pane_start=rows.time // pane * pane, mask=mask)
         if not exact:
             frame = frame[frame["mask"] != 0]
-        columns = {"rows": ("rows", "sum")}
-        lists = {}
-        for measure in measures:
-            if measure.column is None:
-                continue
-            frame, more = _with_digits(frame, measure)
-            columns |= more
-            if measure.agg == "quantile":
-                lists[f"{measure.name}_values"] = measure.column
+        columns = {m.name: [c for c in (m.column, m.over) if c] for m in measures if m.column}
         groups = ["pane_start", *side.keyset.keys, "mask"]
-        grouped = frame.groupby(groups, as_index=False, dropna=False)
-        found = grouped.agg(**columns)
-        for name, column in lists.items():
-            found[name] = grouped[column].agg(lambda values: sorted(values.dropna()))[column]
-        return pa.Table.from_pandas(found, preserve_index=False)
+        return row_sums(pa.Table.from_pandas(frame, preserve_index=False), groups, measures, columns)
 
     def panes_by_slot(
         self, side: RowsSide, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]
@@ -168,16 +156,3 @@ def _rate_of(leg: Rates, rows: pd.DataFrame, keys: Sequence[str]) -> np.ndarray:
     laid = np.full(int(max(here.max(initial=-1), there.max(initial=-1))) + 1, leg.unseen)
     laid[there] = leg.values
     return laid[here]
-
-
-def _with_digits(frame: pd.DataFrame, measure: MeasureSpec) -> tuple[pd.DataFrame, dict]:
-    name = measure.name
-    value = frame[measure.column].to_numpy(dtype=np.float64)
-    there = ~np.isnan(value)
-    added, columns = {f"{name}_x": value}, {f"{name}_n": (f"{name}_x", "count")}
-    products = [("s", FixedPoint(measure.magnitude), value), ("q", FixedPoint(2 * measure.magnitude), value * value)]
-    for part, unit, numbers in products:
-        for i, digits in enumerate(unit.split(np.where(there, numbers, 0.0))):
-            added[f"{name}_{part}{i}"] = digits
-            columns[f"{name}_{part}{i}"] = (f"{name}_{part}{i}", "sum")
-    return frame.assign(**added), columns

@@ -61,7 +61,10 @@ def test_without_counts_every_key_of_the_audits_and_of_the_sample_is_answered(se
         begun = panes.pane_start.astype("datetime64[us, UTC]").astype("int64")
         mine = panes[panes.leg.isin([policy, policy + ".tail"]) & (begun >= start) & (begun < end)]
         sampled = set(mine[mine.sampled > 0].key)
-        assert known | sampled <= set(answer.key), (policy, start)
+        left_out = (known | sampled) - set(answer.key)  # only what was kept whole and had no row: it is not there
+        rates = panes[panes.leg.isin([policy, policy + ".tail"]) & panes.key.isin(left_out)].rate
+        assert not left_out & keys_between(inside, start, end), (policy, start)
+        assert (rates == 1).all(), (policy, start)
         assert answer[["mean", "n"]].notna().all(axis=None)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from shedding.keys import align
-from shedding.pane_sums import leg_panes
+from shedding.pane_sums import Scanned
 from shedding.rates import Rates
 from shedding.spec.query import MeasureSpec
 from shedding.windows import Timeline
@@ -63,11 +63,10 @@ def scanned(spark, partitions: int, fraction: float = 0.2, names=("key", "zone")
     keys, _ = align([rows.select(*names).distinct().toArrow()], names)
     legs = rates(keys, names, fraction)
     table = scan(spark, rows, timeline=TIMELINE, keys=names, measures=MEASURES, legs=legs, exact=True)
-    fixed = {"slot": "s"}
-    made = {"exact": leg_panes(table, bit=None, keys=names, measures=MEASURES, counts=None, rates=None).table(fixed)}
+    found, fixed = Scanned(table, names, None), {"slot": "s"}
+    made = {"exact": found.panes(None, MEASURES, None).table(fixed)}
     for bit, leg in enumerate(legs):
-        panes = leg_panes(table, bit=bit, keys=names, measures=MEASURES, counts=None, rates=leg)
-        made[leg.leg] = panes.table(fixed)
+        made[leg.leg] = found.panes(bit, MEASURES, leg).table(fixed)
     return made
 
 

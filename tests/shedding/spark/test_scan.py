@@ -34,7 +34,7 @@ def test_panes_are_the_same_bits_on_one_core(panes):
 
 def test_a_leg_alone_is_the_leg_beside_others(spark, panes):
     from shedding.keys import align
-    from shedding.pane_sums import leg_panes
+    from shedding.pane_sums import Scanned
     from shedding.spark.scan import scan
     from tests.shedding.spark.scanned_rows import rates
 
@@ -43,7 +43,7 @@ def test_a_leg_alone_is_the_leg_beside_others(spark, panes):
     keys, _ = align([rows.select(*names).distinct().toArrow()], names)
     leg = rates(keys, names, 0.2)[1]
     table = scan(spark, rows, timeline=TIMELINE, keys=names, measures=MEASURES, legs=[leg], exact=False)
-    alone = leg_panes(table, bit=0, keys=names, measures=MEASURES, counts=None, rates=leg).table({"slot": "s"})
+    alone = Scanned(table, names, None).panes(0, MEASURES, leg).table({"slot": "s"})
     assert digest({"leg": alone}) == digest({"leg": panes["varying"]})
 
 
@@ -95,13 +95,13 @@ def test_the_long_way_of_summing_gives_the_same_bits(spark, panes, monkeypatch):
 
 @pytest.mark.parametrize(("offset", "scale"), [(0.0, 0.003), (1e6, 1.0), (1e9, 1.0), (-3e11, 7.0)])
 def test_small_and_large_values_are_summed_to_half_a_quantum_each(spark, offset, scale):
-    from shedding.pane_sums import leg_panes
+    from shedding.pane_sums import Scanned
     from shedding.spark.scan import scan
 
     rows = raw_rows(spark, 3).withColumn("fare", sf.col("fare") * sf.lit(scale) + sf.lit(offset))
     mean = [MeasureSpec(name="mean", agg="avg", column="fare")]
     table = scan(spark, rows, timeline=TIMELINE, keys=["zone"], measures=mean, legs=[], exact=True)
-    found = leg_panes(table, bit=None, keys=["zone"], measures=mean, counts=None, rates=None)
+    found = Scanned(table, ["zone"], None).panes(None, mean, None)
     truth = rows.toPandas().dropna(subset="fare")
     micros = truth.event_time.astype("datetime64[us]").astype("int64")
     groups = truth.fare.groupby([micros // TIMELINE.pane * TIMELINE.pane, truth.zone])

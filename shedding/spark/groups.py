@@ -1,0 +1,91 @@
+"""What a scan groups by: pane, key and class; where keys have numbers, all three as one number.
+
+One number is quicker to group by than a time, texts and a class: a fifth to a quarter of a scan's work on 20M rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as sf
+
+from shedding.keys import Keys
+from shedding.spark.rate_table import NUMBER
+from shedding.windows import Timeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+_LAST_INSTANT = 2**58  # microseconds; the end of the year 9999 is before it
+_GROUP = "_group"
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows by pane, key columns and class; `known` are the keys that rows carry numbers of, None where they do not.
+
+    A key without a number keeps its columns, so nothing is lost of keys that nobody knew beforehand.
+    """
+
+    timeline: Timeline
+    keys: Sequence[str]
+    legs: int
+    known: Keys | None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns to group by."""
+        return [_GROUP, *self._unknown] if self._numbered else ["pane_start", *self.keys, "mask"]
+
+    def columns(self, mask: Column) -> list[Column]:
+        """What these columns are made of."""
+        instant, width = "unix_micros(event_time)", self.timeline.pane
+        start = f"{instant} - pmod({instant}, {width})"
+        if not self._numbered:
+            return [sf.expr(start).alias("pane_start"), *[sf.col(f"`{key}`") for key in self.keys], mask.alias("mask")]
+        number = sf.coalesce(sf.col(NUMBER), sf.lit(self._keys))
+        place = sf.expr(f"({start}) div {width}") * sf.lit(self._keys + 1) + number
+        unknown = [
+            sf.when(sf.col(NUMBER).isNull(), sf.col(f"`{key}`")).alias(name)
+            for key, name in zip(self.keys, self._unknown, strict=True)
+        ]
+        return [(place * sf.lit(self._classes) + mask).alias(_GROUP), *unknown]
+
+    def restored(self, table: pa.Table) -> pa.Table:
+        """The grouped table with pane_start (us), key columns and mask in front, however it was grouped."""
+        if not self._numbered or self.known is None:
+            return table
+        place, mask = np.divmod(table.column(_GROUP).to_numpy(), self._classes)
+        pane, number = np.divmod(place, self._keys + 1)
+        columns = {"pane_start": pa.array(pane * self.timeline.pane)}
+        is_known = pa.array(number < self._keys)
+        chosen = self.known.take(np.minimum(number, self._keys - 1))
+        for key, name in zip(self.keys, self._unknown, strict=True):
+            given = table.column(name)
+            columns[key] = pc.if_else(is_known, chosen[key].cast(given.type), given)
+        columns["mask"] = pa.array(mask)
+        rest = [name for name in table.column_names if name not in self.names]
+        return pa.table(columns | {name: table.column(name) for name in rest})
+
+    @property
+    def _unknown(self) -> list[str]:
+        return [f"_unknown{place}" for place in range(len(self.keys))]
+
+    @property
+    def _keys(self) -> int:
+        return 0 if self.known is None else len(self.known)
+
+    @property
+    def _classes(self) -> int:
+        return 1 << self.legs
+
+    @property
+    def _numbered(self) -> bool:
+        """Whether the numbers of all groups fit 64 bits."""
+        room = (_LAST_INSTANT // self.timeline.pane + 1) * (self._keys + 1) * self._classes
+        return self.known is not None and room < 2**63

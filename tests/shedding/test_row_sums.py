@@ -1,0 +1,51 @@
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shedding.exact import Pair
+from shedding.row_sums import row_sums, sorted_lists
+from shedding.spark.fixed_point import QUANTUM_EXPONENT, FixedPoint
+from shedding.spec.query import MeasureSpec
+
+MEAN = MeasureSpec(name="m", agg="avg", column="x")
+RATIO = MeasureSpec(name="r", agg="ratio", column="x", over="y")
+LEAST = MeasureSpec(name="least", agg="min", column="x")
+QUANTUM = Fraction(2) ** QUANTUM_EXPONENT
+
+
+def total(table: pa.Table, prefix: str, magnitude: int) -> Pair:
+    unit = FixedPoint(magnitude)
+    return unit.total([table.column(f"{prefix}{i}").to_numpy() for i in range(len(unit.exponents))])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(-(10**6), 10**6)), max_size=40))
+def test_sums_are_the_exact_sums_of_the_values_that_are_there(rows):
+    key = pa.array([k for k, _ in rows], pa.int64())
+    x = pa.array([None if v is None else v / 100 for _, v in rows], pa.float64())
+    found = row_sums(pa.table({"k": key, "x": x}), ["k"], [MEAN, LEAST], {"m": ["x"], "least": ["x"]})
+    high, low = total(found, "m_s", MEAN.magnitude)
+    assert found["k"].to_pylist() == sorted({k for k, _ in rows})
+    for place, k in enumerate(found["k"].to_pylist()):
+        mine = [v / 100 for own, v in rows if own == k and v is not None]
+        assert found["rows"][place].as_py() == sum(own == k for own, _ in rows)
+        assert found["m_n"][place].as_py() == len(mine)
+        assert found["least_min"][place].as_py() == min(mine, default=None)
+        exact = sum((round(Fraction(v) / QUANTUM) for v in mine), Fraction(0)) * QUANTUM
+        assert Fraction(float(high[place])) + Fraction(float(low[place])) == exact
+
+
+def test_a_row_without_both_parts_of_a_ratio_is_a_row_only():
+    rows = pa.table({"k": ["a"] * 3, "x": [1.0, None, 4.0], "y": [2.0, 8.0, float("nan")]})
+    found = row_sums(rows, ["k"], [RATIO], {"r": ["x", "y"]})
+    assert found.select(["rows", "r_n", "r_largest", "r_over_largest"]).to_pylist() == [
+        {"rows": 3, "r_n": 1, "r_largest": 1.0, "r_over_largest": 2.0}
+    ]
+    assert total(found, "r_cross", 80)[0].tolist() == [2.0]
+
+
+def test_lists_are_sorted_and_have_no_negative_zeros():
+    lists = sorted_lists(np.array([3.0, -0.0, 1.0, -2.0]), np.array([2, 0, 2, 0]), 3)
+    assert [[str(v) for v in values] for values in lists.to_pylist()] == [["-2.0", "0.0"], [], ["1.0", "3.0"]]
