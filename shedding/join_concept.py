@@ -12,7 +12,7 @@ import pyarrow as pa
 from shedding.allocation import Allocation
 from shedding.concept import Concept, JoinConcept
 from shedding.errors import NotReadyError
-from shedding.keys import Keys, align
+from shedding.keys import align
 from shedding.populations import Populations, block_of, concept_of, counted
 from shedding.priors import Priors
 from shedding.rates import Rates
@@ -29,12 +29,10 @@ Ints = npt.NDArray[np.int64]
 class JoinSlotConcept(SlotConcept):
     """The concept of a join's slot: `keys` are all of either side, the strata those of `join`.
 
-    side_keys: the same keys in the types of each side, as its rows are hashed. lonely: keys that one side alone has
-    here. Their rows join nothing, unless a window reaches into another slot where the other side has the key; then they
-    are sampled like the slot at large, as their part of the budget.
+    lonely: keys that one side alone has here. Their rows join nothing, unless a window reaches into another slot
+    where the other side has the key; then they are sampled like the slot at large, as their part of the budget.
     """
 
-    side_keys: tuple[Keys, Keys]
     join: JoinConcept
     lonely: Flags
     lonely_rows: float
@@ -47,12 +45,11 @@ class JoinSlotConcept(SlotConcept):
         """The rates of the left and of the right side over all keys; 0 for rows that join nothing."""
         alone = min(1.0, budget / self.rows) if self.lonely_rows else 0.0
         found = []
-        sides = (self.join.left, self.join.right)
-        for side, keys, values in zip(sides, self.side_keys, self.join.sides(made.rates), strict=True):
+        for side, values in zip((self.join.left, self.join.right), self.join.sides(made.rates), strict=True):
             rest = 0.0 if side is None else alone
             laid = np.where(self.lonely, rest, 0.0)
             laid[self.join.keys] = values
-            found.append(Rates(leg, keys, laid, rest))
+            found.append(Rates(leg, self.keys, laid, rest))
         return tuple(found)
 
 
@@ -82,8 +79,7 @@ def learn_join(query: QuerySpec, priors: Sequence[Priors], slot: int) -> JoinSlo
     alone = sum(float(own[lonely].sum()) for own, side in zip(rows, sides, strict=True) if side is not None)
     join = JoinConcept(np.flatnonzero(meets), *sides)
     total = float(sum(own.sum() for own in rows))
-    typed = keys.typed_as(counts[0]), keys.typed_as(counts[1])
-    return JoinSlotConcept(keys, join.concept(), total, 0.0, typed, join, lonely, alone)
+    return JoinSlotConcept(keys, join.concept(), total, 0.0, join, lonely, alone)
 
 
 def _counts_alone(populations: Populations, there: Flags) -> Concept:

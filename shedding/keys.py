@@ -37,14 +37,6 @@ class Keys:
         index = np.flatnonzero(chosen)
         return Keys(self.names, tuple(self.take(index).values()), len(index)) if self.names else self
 
-    def typed_as(self, table: pa.Table) -> Keys:
-        """The keys in the column types of a table that has rows; as they are where it has none."""
-        if not table.num_rows:
-            return self
-        types = [table.schema.field(name).type for name in self.names]
-        columns = tuple(column.cast(_plain(kind)) for column, kind in zip(self.columns, types, strict=True))
-        return Keys(self.names, columns, self.size)
-
     @property
     def has_null(self) -> npt.NDArray[np.bool_]:
         """Which keys are null in some column: a key like any other in a group by, but equal to nothing in a join."""

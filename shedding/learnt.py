@@ -50,8 +50,10 @@ def learnt_answer(
         present = sample.rows > 0
         complete = present & (sampled >= sample.rows)
     else:
-        present = (sampled > 0) | ((expected > 0).any(axis=0) if expected is not None else np.zeros_like(sampled > 0))
-        complete = present & (sample.rate.min(axis=0) >= 1)
+        whole = sample.rate.min(axis=0) >= 1
+        hoped = np.zeros_like(whole) if expected is None else (expected > 0).any(axis=0) & ~whole
+        present = (sampled > 0) | hoped  # a key that was kept whole and had no row is known not to be there
+        complete = present & whole
     estimates = {m.name: _estimate(sample, m, learnt, rows) for m in measures}
     shown = present.copy()
     for measure in measures:

@@ -28,7 +28,7 @@ from shedding.tables import Table, slot_name
 EXACT = "exact"
 TAIL = ".tail"
 """Suffix of a leg of which only the last panes of a slot are kept: those that the next slot's windows reach into."""
-_FORMAT = 2  # raise it when the meaning of a pane's columns or a policy's rates change
+_FORMAT = 3  # raise it when the meaning of a pane's columns or a policy's rates change
 
 
 class Scans(Protocol):
@@ -192,7 +192,8 @@ class Memory:
             self.scanned_rows += self.side.arrivals.rows(start, end)
             self.scanned_bytes += self.side.bytes(start, end, deepest=deepest_of(scanned))
         counts = needed_counts(self.side, self.query.timeline, start, end) if shed else None
-        laid_out = Scanned(scanned, self.side.keyset.keys, counts)
+        expected = _expected(drawn, end - self.query.timeline.pane) if self.side.keyset.keys else None
+        laid_out = Scanned(scanned, self.side.keyset.keys, counts, expected)
         for leg in legs:
             bit = None if leg == EXACT else shed.index(leg)
             self._remember(slot, leg, start, laid_out.panes(bit, self.measures, rates.get(leg)))
@@ -220,6 +221,14 @@ class Memory:
         keys = align([self.side.no_keys()], self.side.keyset.keys)[0]
         stats = {m.name: _empty_stat(m) for m in self.measures if m.agg not in ("count", "count_distinct")}
         return Panes(keys, none, none, nothing, True, nothing, nothing, stats)
+
+
+def _expected(legs: Sequence[Rates], pane: int) -> pa.Table | None:
+    """The keys that the legs have rates for, all legs the same, in one pane of the slot: its last, which tails keep."""
+    if not legs:
+        return None
+    keys = legs[0].keys
+    return pa.table({"pane_start": pa.array([pane] * len(keys), pa.int64()), **keys.take(np.arange(len(keys)))})
 
 
 def _empty_stat(measure: MeasureSpec) -> Stat:

@@ -68,15 +68,19 @@ class Scanned:
     """A scan's groups, laid out over panes and keys once so that every leg can take its own of them.
 
     `counts` are the rows per pane and key counted at arrival (columns pane_start, keys, rows,
-    rows_<column>), None where nobody counted.
+    rows_<column>), None where nobody counted. Then `expected` (the same key columns, pane_start: the slot's last pane)
+    are the keys that had rates of their own: a leg remembers the rate of each, sampled or not.
     """
 
-    def __init__(self, table: pa.Table, keys: Sequence[str], counts: pa.Table | None) -> None:
+    def __init__(
+        self, table: pa.Table, keys: Sequence[str], counts: pa.Table | None, expected: pa.Table | None = None
+    ) -> None:
         self._table, self._keys, self._counts = table, list(keys), counts
-        tables = [table] if counts is None else [table, counts]
+        more = expected if counts is None else counts
+        tables = [table] if more is None else [table, more]
         combos, places = align(tables, ["pane_start", *keys])
         self._combos, self._place = combos.table(), places[0]
-        self._counted = places[1] if counts is not None else None
+        self._more = places[1] if more is not None else None
         self._whole = self._laid_out(self._combos)
 
     def panes(self, bit: int | None, measures: Sequence[MeasureSpec], rates: Rates | None) -> Panes:
@@ -87,15 +91,15 @@ class Scanned:
         """
         chosen = None if bit is None else np.flatnonzero(self._table.column("mask").to_numpy() >> np.int64(bit) & 1)
         place = self._place if chosen is None else self._place[chosen]
-        counted = None if bit is None else self._counted
+        more = None if bit is None else self._more
         there = np.zeros(self._combos.num_rows, dtype=bool)
         there[place] = True
-        if counted is not None:
-            there[counted] = True
+        if more is not None:
+            there[more] = True
         number = np.cumsum(there) - 1
         start, keys, key = self._whole if there.all() else self._laid_out(self._combos.filter(pa.array(there)))
         groups = _Groups(self._table, chosen, number[place], len(start))
-        count = None if counted is None else _Counted(self._counts, number[counted], len(start))
+        count = None if more is None or self._counts is None else _Counted(self._counts, number[more], len(start))
         sampled = groups.total("rows").astype(np.float64)
         return Panes(
             keys=keys,
@@ -121,8 +125,7 @@ class Scanned:
 class _Counted:
     """The arrival counts laid out over the panes and keys of a leg."""
 
-    def __init__(self, counts: pa.Table | None, place: Index, size: int) -> None:
-        assert counts is not None
+    def __init__(self, counts: pa.Table, place: Index, size: int) -> None:
         self._counts, self._place, self._size = counts, place, size
 
     def column(self, name: str) -> Floats:

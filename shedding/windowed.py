@@ -60,7 +60,7 @@ class WindowSample:
     @property
     def rows(self) -> Floats:
         """Rows of each key in the window, (K,); nan where populations are not known."""
-        return np.asarray(self.population.sum(axis=0))
+        return np.asarray(self.population.sum(axis=0)) if self.known else np.full(len(self.keys), np.nan)
 
     @property
     def sampled_rows(self) -> Floats:
@@ -103,7 +103,7 @@ class _Cut:
     """The panes of one slot that lie in one window."""
 
     def __init__(self, panes: Panes, place: Index, start: int, end: int, size: int) -> None:
-        self.panes, self.size = panes, size
+        self.panes, self.place, self.size = panes, place, size
         first, last = np.searchsorted(panes.start, [start, end])  # panes are sorted by their start
         self.inside = slice(int(first), int(last))
         self.key = place[panes.key[self.inside]]
@@ -116,9 +116,9 @@ class _Cut:
         return np.bincount(self.key, inside, minlength=self.size).astype(np.float64, copy=False)
 
     def rates(self) -> Floats:
-        """A key's rate in this slot; 1 where the slot has no pane of it, since nothing was left out."""
+        """A key's rate in this slot, the same in all its panes; 1 where the slot has none: nothing was left out."""
         found = np.ones(self.size)
-        found[self.key] = self.panes.rate[self.inside]
+        found[self.place[self.panes.key]] = self.panes.rate
         return found
 
     def merged(self, moments: Moments) -> Moments:

@@ -94,7 +94,7 @@ def _summed(selected: DataFrame, groups: list[str], measures: Sequence[MeasureSp
 def _prepared(selected: DataFrame, fields: Sequence[Field]) -> DataFrame:
     """The rows with the columns that aggregates read; in layers, so that each is computed once per row, not per use."""
     layers = [field.layers() for field in fields]
-    for number in range(1, max(len(one) for one in layers)):
+    for number in range(1, max((len(one) for one in layers), default=0)):
         made = _layer(layers, number)
         selected = selected.withColumns(made) if made else selected
     return selected

@@ -39,6 +39,7 @@ def test_the_small_specifications_are_valid(tmp_path: Path) -> None:
         ("[route]", "[route, route]", "", "names a column twice"),
         ("agg: avg", "agg: average", "measures.0.agg", "'avg'"),
         ("agg: avg", "agg: max", "", "shed.policy: exact"),
+        ("agg: avg", "agg: count_distinct", "", "no honest estimate from a sample"),
         ("agg: avg, column: fare", "agg: avg", "measures.0", "needs column"),
         ("agg: avg", "agg: quantile", "measures.0", "q: 0.9"),
         ("dataset: trips", "dataset: trip", "dataset", "there is: trips"),
