@@ -1,18 +1,15 @@
 """Rows that arrive late or are corrected: which slots must be computed and published again.
 
-A slot's run records the fingerprint of the raw rows it was made from. A slot is stale when the rows that are visible
-now have another one, or when one of the earlier slots that its windows reach into is stale. No clock is involved.
+A slot's run records the fingerprint of all the raw rows behind it (`shedding.dependence`). A slot is stale when the
+rows that are visible now have another one. No clock is involved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from shedding.audit_drift import audit_plan
 from shedding.config import Settings
-from shedding.memory import Memory
-from shedding.sides import Side, left_side, right_side
-from shedding.spec import Catalog, QuerySpec
+from shedding.dependence import raw_fingerprint
+from shedding.sides import left_side, right_side
+from shedding.spec import Catalog
 from shedding.spec.durations import parse_instant
 from shedding.tables import Table, slot_name
 
@@ -34,15 +31,4 @@ def stale_slots(settings: Settings, catalog: Catalog, query: str) -> list[int]:
     where = [("published", "=", True), ("slot", ">", slot_name(max(oldest, 0)))]
     rows = runs.read(where, columns=["slot", "leg", "raw_fingerprint"]).to_pylist()
     made_of = {parse_instant(row["slot"]): (row["leg"], row["raw_fingerprint"]) for row in rows}
-    changed = {
-        slot for slot, (leg, then) in made_of.items() if raw_fingerprint(settings, spec, sides, slot, leg) != then
-    }
-    return sorted(slot for slot in made_of if changed & set(spec.timeline.slots_needed(slot)))
-
-
-def raw_fingerprint(settings: Settings, query: QuerySpec, sides: Sequence[Side], slot: int, leg: str) -> str:
-    """The fingerprint that a run of the slot would record now; joins learn nothing from earlier slots."""
-    memories = [Memory(settings, query, side, query.measures, scans=None) for side in sides]  # nothing is scanned
-    if query.join is None:
-        memories[0].prior_slots = audit_plan(query, sides[0], slot).priors
-    return "-".join(memory.raw_fingerprint(slot, leg) for memory in memories)
+    return sorted(slot for slot, (leg, then) in made_of.items() if raw_fingerprint(spec, sides, slot, leg) != then)

@@ -21,6 +21,7 @@ from shedding.answers import Answer, exact_answer, plain_answer
 from shedding.audit_drift import audit_plan, slot_drift
 from shedding.concept import JoinConcept
 from shedding.config import Settings
+from shedding.dependence import raw_fingerprint, spec_fingerprint
 from shedding.errors import NotReadyError, SpecError
 from shedding.estimates import Estimate
 from shedding.keys import align
@@ -188,8 +189,8 @@ class JoinWork:
             "omitted_keys": 0,
             "exceeded_by": made.exceeded_by if made else 0.0,
             "budget_rows": budget_rows(self.query, slot_rows) if made else slot_rows,
-            "raw_fingerprint": "-".join(memory.raw_fingerprint(self.slot, leg) for memory in self.memories),
-            "spec_fingerprint": self.memories[0].spec_fingerprint(leg),
+            "raw_fingerprint": raw_fingerprint(self.query, self.sides, self.slot, leg),
+            "spec_fingerprint": spec_fingerprint(self.query, leg),
         }
 
 

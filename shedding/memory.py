@@ -28,7 +28,7 @@ from shedding.tables import Table, slot_name
 EXACT = "exact"
 TAIL = ".tail"
 """Suffix of a leg of which only the last panes of a slot are kept: those that the next slot's windows reach into."""
-_FORMAT = 2  # raise it when the meaning of a pane's columns or a policy's rates change
+FORMAT = 2  # raise it when the meaning of a pane's columns or a policy's rates change
 
 
 class Scans(Protocol):
@@ -142,7 +142,7 @@ class Memory:
         if leg != EXACT:
             content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
         keyset = self.side.keyset
-        return _digest([_FORMAT, keyset.dataset, keyset.keys, keyset.where, content])
+        return _digest([FORMAT, keyset.dataset, keyset.keys, keyset.where, content])
 
     def _name(self, leg: str) -> str:
         return leg + self._suffix

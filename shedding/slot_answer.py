@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ import numpy.typing as npt
 from shedding.answers import Answer, exact_answer, plain_answer, top_keys
 from shedding.audit_drift import audit_plan, slot_drift
 from shedding.config import Settings
+from shedding.dependence import raw_fingerprint, spec_fingerprint
 from shedding.join_answer import JoinWork
 from shedding.keys import Keys, align
-from shedding.last_audit import last_audit_columns
+from shedding.last_audit import trust_columns
 from shedding.learnt import Learnt, learnt_answer
 from shedding.ledger import LegWindow, results_rows, run_rows
 from shedding.memory import EXACT, Memory, Scans
@@ -28,6 +29,7 @@ from shedding.whole_values import whole_values
 from shedding.windowed import PaneRun, WindowSample
 
 Floats = npt.NDArray[np.float64]
+COSTS = ("total_rows", "rows_read", "bytes_read")
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class SlotAnswer:
         runs = Table(settings.table("runs", query.name), ("slot",))
         rows = results_rows(self.slot, self.windows, query.measures)
         version = results.replace(rows, where, metadata)
-        return version, runs.replace(run_rows(self.slot, self.windows, query.measures, shared), where, metadata)
+        told = run_rows(self.slot, self.windows, query.measures, {**shared, "results_version": version})
+        return version, runs.replace(told, where, metadata)
 
 
 def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> SlotAnswer:
@@ -78,14 +81,37 @@ def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: in
 
 def answer_join(settings: Settings, query: QuerySpec, slot: int, left: Side, right: Side, scans: Scans) -> SlotAnswer:
     """The same, for a join of two datasets."""
-    work = JoinWork(settings, query, slot, left, right, scans)
-    windows = work.windows()
-    return SlotAnswer(query, slot, windows, work.shared(), work.audited)
+
+    def answer_at(one: int) -> SlotAnswer:
+        work = JoinWork(settings, query, one, left, right, scans)
+        windows = work.windows()
+        return SlotAnswer(query, one, windows, work.shared(), work.audited)
+
+    return _trusted(settings, [left, right], answer_at, answer_at(slot))
 
 
 def answer_side(settings: Settings, query: QuerySpec, slot: int, side: Side, scans: Scans) -> SlotAnswer:
     """The same, for a query of one dataset whose state is pinned in `side`."""
-    return _SlotWork(settings, query, slot, side, scans).answer()
+
+    def answer_at(one: int) -> SlotAnswer:
+        return _SlotWork(settings, query, one, side, scans).answer()
+
+    return _trusted(settings, [side], answer_at, answer_at(slot))
+
+
+def _trusted(
+    settings: Settings, sides: Sequence[Side], answer_at: Callable[[int], SlotAnswer], made: SlotAnswer
+) -> SlotAnswer:
+    """The answer with what its run rows tell of the last audit, and the cost of finding that out."""
+    audits: list[SlotAnswer] = []
+
+    def windows_at(audit: int) -> Sequence[LegWindow]:
+        audits.append(answer_at(audit))
+        return audits[-1].windows
+
+    columns = trust_columns(settings, made.query, sides, made.slot, made.windows, windows_at)
+    costs = {name: sum(one.shared[name] for one in (made, *audits)) for name in COSTS}
+    return replace(made, shared={**made.shared, **columns, **costs})
 
 
 class _SlotWork:
@@ -98,6 +124,7 @@ class _SlotWork:
         self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
         self.legs = query.legs if self.audited else [query.shed.policy]
         self.published = EXACT if self.audited and query.publish == "best" else query.shed.policy
+        self._made_of: dict[str, dict[str, str]] = {}
 
     def answer(self) -> SlotAnswer:
         """All windows of all legs, scored."""
@@ -122,10 +149,7 @@ class _SlotWork:
                 answer = exact if leg == EXACT else self._answer(runs[leg].window(start, end), learnt)
                 assert answer is not None
                 windows.append(self._scored(leg, answer, exact))
-        shared = self._shared()
-        if learns and not self.audited:
-            shared |= last_audit_columns(self.priors, self.slot, self.query.shed.policy, keys)
-        return SlotAnswer(self.query, self.slot, windows, shared, self.audited)
+        return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited)
 
     def _learnt(self, keys: Keys) -> Learnt:
         timeline = self.query.timeline
@@ -180,8 +204,7 @@ class _SlotWork:
             "omitted_keys": 0,
             "exceeded_by": 0.0,
             "budget_rows": slot_rows,
-            "raw_fingerprint": self.memory.raw_fingerprint(self.slot, leg),
-            "spec_fingerprint": self.memory.spec_fingerprint(leg),
+            **self._fingerprints(leg),
         }
         if leg != EXACT and slot_rows:
             allocation = self.planner.allocation(self.slot, leg)
@@ -190,12 +213,16 @@ class _SlotWork:
             columns["budget_rows"] = self.planner.budget(self.slot)
         return columns
 
+    def _fingerprints(self, leg: str) -> dict[str, str]:
+        if leg not in self._made_of:
+            raw = raw_fingerprint(self.query, [self.side], self.slot, leg)
+            self._made_of[leg] = {"raw_fingerprint": raw, "spec_fingerprint": spec_fingerprint(self.query, leg)}
+        return self._made_of[leg]
+
     def _shared(self) -> dict[str, Any]:
         priors = self.plan.priors(self.slot)
-        known = [self.memory.panes(prior, EXACT).keys for prior in priors[:1]] if self.legs != [EXACT] else []
         return {
             **slot_drift(self.query, self.side, self.slot),
-            "prior_keys": len(known[0]) if known else None,
             "audited": self.audited,
             "audit_reason": self._audit_reason(),
             "total_rows": self.memory.computed_rows,
