@@ -29,10 +29,15 @@ class ExpectFreshAudit(Sentence, ExpectColumnMaxToBeBetween):
 
 
 class ExpectLastAuditPassed(Sentence, ExpectColumnMaxToBeBetween):
-    """The last audited slot before this one met the budgets: its worst error is at most once its limit."""
+    """The last audited slot before this one met the budgets of errors, missing keys and coverage."""
 
     check: ClassVar[str] = "last_audit"
     words: ClassVar[str] = "error at the last audit over its budget"
-    sentence: ClassVar[str] = "At the last audit before this slot, no measured error was over $limit times its budget."
+    sentence: ClassVar[str] = "At the last audit before this slot, nothing was over $limit times its budget."
 
     column: str = "last_audit"
+
+    @classmethod
+    def show(cls, value: float) -> str:
+        """How many times over; what nobody measured is told so."""
+        return f"{value:.4g}" if math.isfinite(value) else "unknown or without limit"

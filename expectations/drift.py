@@ -1,4 +1,4 @@
-"""How far the keys' frequencies are from the prior's."""
+"""How far the keys' frequencies are from those of the slot before."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from expectations.rendering import Sentence
 
 
 class ExpectLittleDrift(Sentence, ExpectColumnMaxToBeBetween):
-    """The slot's concept is no farther from the prior's than the limit."""
+    """The slot's concept is no farther from that of the slot before than the limit."""
 
     check: ClassVar[str] = "drift"
-    words: ClassVar[str] = "distance from the prior's concept"
-    sentence: ClassVar[str] = "The distance of the slot's concept from its prior's is at most $limit."
+    words: ClassVar[str] = "distance from the concept of the slot before"
+    sentence: ClassVar[str] = "The distance of the slot's concept from that of the slot before is at most $limit."
 
     column: str = "drift"

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from shedding.config import Settings
 from shedding.errors import DataError
-from shedding.ledger import MADE_OF
 from shedding.spec.durations import format_instant
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
@@ -41,29 +40,22 @@ class Evidence:
         return "measured" if kinds <= {"measured", "exact"} else "estimated"
 
 
-def load_evidence(
-    settings: Settings,
-    query: QuerySpec,
-    slot: int,
-    results_version: int | None = None,
-    runs_version: int | None = None,
-) -> Evidence:
-    """The slot's evidence, at the newest versions unless others are named.
+def load_evidence(settings: Settings, query: QuerySpec, slot: int, runs_version: int | None = None) -> Evidence:
+    """The slot's evidence at a version of `runs`, the newest unless one is named, with the results it points to.
 
+    Guarantee: answer and run rows were written by the same run, whatever other runs of the slot write meanwhile.
     Raises DataError where the run rows do not name exactly one published leg for exactly the slot's windows.
     """
     results, runs = Table(settings.table("results", query.name)), Table(settings.table("runs", query.name))
     where = [("slot", "=", slot_name(slot))]
     runs_version = runs.version() if runs_version is None else runs_version
-    results_version = results.version() if results_version is None else results_version
     found = runs.read(where, version=runs_version)
     published = found.filter(pc.equal(found["published"], True)).sort_by("window_start")
     leg = _only_leg(query, slot, published)
+    results_version = published["results_version"][0].as_py()
     rows = results.read(where, version=results_version)
-    _refuse_strangers(query, slot, rows.filter(pc.equal(rows["leg"], leg)), published)
     exact = rows.filter(pc.equal(rows["leg"], "exact"))
     assert runs_version is not None
-    assert results_version is not None
     audited = bool(published["audited"][0].as_py())
     return Evidence(
         query=query,
@@ -111,25 +103,9 @@ def doubled(rows: pa.Table, keys: list[str]) -> Array:
     return frame.duplicated().to_numpy()
 
 
-def _refuse_strangers(query: QuerySpec, slot: int, rows: pa.Table, runs: pa.Table) -> None:
-    """Rows of results that another run wrote, of other raw rows or another specification, are never judged."""
-    for name in MADE_OF:
-        made = set(rows[name].drop_null().to_pylist()) if name in rows.column_names else set()
-        told = set(runs[name].to_pylist())
-        if made - told:
-            raise DataError(
-                f"results/{query.name} and runs/{query.name}, slot {slot_name(slot)}, are of two runs that differ in "
-                f"their {name.removesuffix('_fingerprint')} input; {_again(query, slot)}"
-            )
-
-
-def _again(query: QuerySpec, slot: int) -> str:
-    return f"run `sluice run {query.name} --from {format_instant(slot)}` for the slot again"
-
-
 def _only_leg(query: QuerySpec, slot: int, published: pa.Table) -> str:
     where = f"runs/{query.name}, slot {slot_name(slot)}"
-    remedy = _again(query, slot)
+    remedy = f"run `sluice run {query.name} --from {format_instant(slot)}` for the slot again"
     legs = sorted(set(published["leg"].to_pylist()))
     if len(legs) != 1:
         raise DataError(f"{where}: {len(legs)} published legs ({', '.join(legs) or 'none'}), wanted one; {remedy}")

@@ -12,7 +12,7 @@ from great_expectations.expectations.metadata_types import FailureSeverity
 
 from expectations.docs import write_page
 from expectations.evidence import load_evidence
-from expectations.suite import build_suite
+from expectations.suite import build_suite, not_judged
 from expectations.summary import summarise
 from expectations.verdict import Check, Verdict, write_verdict
 from shedding.config import Settings
@@ -34,7 +34,7 @@ def judge(settings: Settings, query: QuerySpec, slot: int, run_id: str, attempt:
     verdict = Verdict(
         query=query.name, slot=slot, run_id=run_id, attempt=attempt, leg=evidence.leg,
         results_version=evidence.results_version, runs_version=evidence.runs_version,
-        checks=tuple(_check(one) for one in result.results),
+        checks=(*(_check(one) for one in result.results), *not_judged(evidence, frame)),
         docs=write_page(settings.docs, query.name, slot, run_id, attempt, result, passed),
     )  # fmt: skip
     if verdict.passed != passed:

@@ -18,10 +18,10 @@ class ExpectSomeRows(Sentence, ExpectTableRowCountToBeBetween):
 
 
 class ExpectKeysLikePrior(Sentence, ExpectColumnMaxToBeBetween):
-    """The number of keys of every window differs from the prior's by at most the limit, relatively."""
+    """The number of keys of every window differs from a window's at the last audit by at most the limit, relatively."""
 
     check: ClassVar[str] = "row_count_change"
     words: ClassVar[str] = "change of the number of keys"
-    sentence: ClassVar[str] = "The number of keys differs from the prior's by at most $limit of it in every window."
+    sentence: ClassVar[str] = "The number of keys differs from a window's at the last audit by at most $limit of it."
 
     column: str = "row_count_change"

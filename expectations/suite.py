@@ -19,6 +19,7 @@ from expectations.p95_error import ExpectP95ErrorWithinBudget
 from expectations.processed_fraction import ExpectProcessedWithinBudget
 from expectations.row_count import ExpectKeysLikePrior, ExpectSomeRows
 from expectations.values import ExpectKeysOnce, ExpectWholeValues
+from expectations.verdict import Check
 from expectations.worst_error import ExpectWorstKeyWithinBudget
 from shedding.spec.query import GateSpec
 
@@ -38,6 +39,7 @@ STATED: tuple[type[Any], ...] = (
 )
 """Checks whose limit is the key of the same name in `gate:`; none there, none judged."""
 
+IDLE = "not judged: nothing to look at in this slot"
 ERRORS = frozenset({"mean_relative_error", "p95_relative_error", "worst_relative_error", "missing_keys"})
 
 
@@ -53,8 +55,8 @@ class Finding:
 def build_suite(evidence: Evidence, frame: pd.DataFrame) -> list[Expectation]:
     """The suite of one run: the row count first, then what always holds, then what the `gate:` block states.
 
-    A check without anything to look at (no prior for the drift, no estimate for the coverage) is left out; an
-    error that is unknown is not, it fails `values`.
+    A check without anything to look at (no prior for the drift, no estimate for the coverage) is in `not_judged`
+    instead; an error that is unknown is not, it fails `values`.
     """
     gate = evidence.query.gate
     least = 0 if gate.allow_empty else 1
@@ -62,13 +64,24 @@ def build_suite(evidence: Evidence, frame: pd.DataFrame) -> list[Expectation]:
     suite = [ExpectSomeRows(min_value=least, severity="critical", meta=_meta("rows", rows, "fail", "structural"))]
     if not len(frame):
         return suite
-    for kind, limit in ALWAYS.items():
-        suite += _expectation(kind, limit, evidence, frame)
-    for kind in STATED:
-        stated = getattr(gate, kind.check)
-        if stated is not None:
-            suite += _expectation(kind, float(stated), evidence, frame)
+    suite += [
+        _expectation(kind, limit, evidence, frame)
+        for kind, limit in _limits(gate).items()
+        if not frame[_column(kind)].isna().all()
+    ]
     return suite
+
+
+def not_judged(evidence: Evidence, frame: pd.DataFrame) -> list[Check]:
+    """The checks that apply to the query and found nothing to look at in this slot; the verdict has a row of each."""
+    gate = evidence.query.gate
+    return [
+        Check(
+            kind.check, None, limit, severity(gate, kind.check), True, _judged(kind, evidence), f"{kind.words} {IDLE}"
+        )
+        for kind, limit in _limits(gate).items()
+        if len(frame) and frame[_column(kind)].isna().all()
+    ]
 
 
 def severity(gate: GateSpec, check: str) -> str:
@@ -76,17 +89,33 @@ def severity(gate: GateSpec, check: str) -> str:
     return "warn" if check in gate.warn else "fail"
 
 
-def _expectation(kind: type[Any], limit: float, evidence: Evidence, frame: pd.DataFrame) -> list[Expectation]:
+def _limits(gate: GateSpec) -> dict[type[Any], float]:
+    """Every check that applies, with its limit."""
+    stated = {kind: getattr(gate, kind.check) for kind in STATED}
+    return ALWAYS | {kind: float(limit) for kind, limit in stated.items() if limit is not None}
+
+
+def _column(kind: type[Any]) -> str:
+    return "coverage" if kind is ExpectIntervalsToCover else str(kind.__fields__["column"].default)
+
+
+def _judged(kind: type[Any], evidence: Evidence) -> str:
+    """Whether what the check looks at is measured, estimated, or no error at all."""
+    if kind is ExpectIntervalsToCover:
+        return "measured"
+    return evidence.kind if kind.check in ERRORS else "structural"
+
+
+def _expectation(kind: type[Any], limit: float, evidence: Evidence, frame: pd.DataFrame) -> Expectation:
     pair = kind is ExpectIntervalsToCover
-    column = "coverage" if pair else str(kind.__fields__["column"].default)
-    if frame[column].isna().all():
-        return []
     level = severity(evidence.query.gate, kind.check)
-    finding = _coverage_finding(frame, limit) if pair else _finding(kind, frame, column, limit)
-    judged = "measured" if pair else evidence.kind if kind.check in ERRORS else "structural"
+    finding = _coverage_finding(frame, limit) if pair else _finding(kind, frame, _column(kind), limit)
     bound = {} if pair else {"max_value": limit}
     gx_level = "critical" if level == "fail" else "warning"
-    return [kind(severity=gx_level, meta=_meta(kind.check, finding, level, judged), **bound)]
+    made: Expectation = kind(
+        severity=gx_level, meta=_meta(kind.check, finding, level, _judged(kind, evidence)), **bound
+    )
+    return made
 
 
 def _finding(kind: type[Any], frame: pd.DataFrame, column: str, limit: float) -> Finding:

@@ -160,24 +160,33 @@ def _last_audit(evidence: Evidence, measure: str) -> Array:
     """How many times over its budgets the last audit before the slot was; NaN where this slot needs no trust.
 
     The run records the last audited slot's measured errors, a function of raw rows alone, so the answer is the
-    same in any order of backfill.
+    same in any order of backfill. What nobody recorded is infinitely over: no audit, no trust.
     """
-    count = evidence.runs.num_rows
+    runs, gate = evidence.runs, evidence.query.gate
+    worst = np.full(runs.num_rows, np.nan)
     if evidence.audited or evidence.leg == "exact":
-        return np.full(count, np.nan)
-    worst = np.full(count, np.nan)
-    gate = evidence.query.gate
-    for check, column in AUDITED.items():
+        return worst
+    columns = {check: f"{measure}_{column}" for check, column in AUDITED.items()} | {
+        "missing_keys": "audit_missing_keys"
+    }
+    for check, column in columns.items():
         limit = _failing_limit(gate, check)
         if limit is not None:
-            worst = np.fmax(worst, numbers(evidence.runs, f"{measure}_{column}") / limit)
-    covered, estimates = (numbers(evidence.runs, f"{measure}_audit_{c}") for c in ("coverage", "estimates"))
+            worst = np.fmax(worst, _times_over(numbers(runs, column), limit))
     limit = _failing_limit(gate, "coverage")
     if limit is not None:
-        for index in np.flatnonzero(np.isfinite(covered) & (estimates > 0)):
-            ratio = coverage_floor(int(estimates[index]), limit) / max(covered[index], 1e-9)  # blocks do not overlap
-            worst[index] = np.fmax(worst[index], ratio)
+        covered, estimates = (numbers(runs, f"{measure}_audit_{column}") for column in ("coverage", "estimates"))
+        for index, count in enumerate(estimates):
+            floor = coverage_floor(int(count), limit) if count > 0 else 0.0
+            short = floor / max(covered[index], 1e-9) if count > 0 else 0.0
+            worst[index] = np.fmax(worst[index], np.inf if np.isnan(count) else short)
     return worst
+
+
+def _times_over(values: Array, limit: float) -> Array:
+    """Each value over the limit, infinite where the value is unknown or the limit is 0 and it is not."""
+    known = np.where(np.isnan(values), np.inf, values)
+    return known / limit if limit else np.where(known > 0, np.inf, 0.0)
 
 
 def _failing_limit(gate: GateSpec, check: str) -> float | None:

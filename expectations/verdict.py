@@ -66,6 +66,13 @@ class Verdict:
         return bool(self.checks) and not any(check.stops for check in self.checks)
 
     @property
+    def outcome(self) -> str:
+        """One word or two for the commit: passed, failed, or approved (by whom) over its budget."""
+        if self.passed and self.failed:
+            return next(check.detail for check in self.checks if check.name == APPROVAL)
+        return "passed" if self.passed else "failed"
+
+    @property
     def failed(self) -> tuple[Check, ...]:
         """The checks that stop the slot."""
         return tuple(check for check in self.checks if check.stops)
@@ -137,7 +144,8 @@ def decide(settings: Settings, verdict: Verdict, approved: bool, person: str) ->
     """Add a person's decision (`on_failure: ask`) to a refused verdict and record it."""
     detail = f"{'approved' if approved else 'rejected'} by {person}"
     approval = Check(APPROVAL, None, None, "fail", approved, "structural", detail)
-    decided = replace(verdict, checks=(*verdict.checks, approval))
+    judged = (check for check in verdict.checks if check.name != APPROVAL)  # a second answer replaces the first
+    decided = replace(verdict, checks=(*judged, approval))
     write_verdict(settings, decided)
     return decided
 

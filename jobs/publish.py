@@ -115,7 +115,7 @@ def _metadata(query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> dic
         "slot": slot_name(slot),
         "leg": verdict.leg,
         "budget": query.shed.budget.model_dump(exclude_none=True),
-        "verdict": "passed" if verdict.passed else "failed",
+        "verdict": verdict.outcome,
         "attempt": verdict.attempt,
         "results_version": verdict.results_version,
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from expectations.failing import Repair, plan_repair
 from expectations.summary import error_statistics
 from expectations.verdict import read_verdict
 from shedding.config import Settings
-from shedding.ledger import MADE_OF
+from shedding.dependence import raw_fingerprint
+from shedding.sides import Side, sides_of
 from shedding.spec import Catalog
 from shedding.spec.durations import format_instant, parse_instant
 from shedding.spec.query import QuerySpec
@@ -80,15 +82,15 @@ def repair(
     verdict = read_verdict(settings, query, slot, run_id, attempt=0)
     if verdict.passed:
         return RepairReport(0, False, 0.0, 0, "the verdict passed, there is nothing to mend")
-    evidence = load_evidence(settings, spec, slot, verdict.results_version, verdict.runs_version)
-    plan = _plan(spec, evidence, plan_repair(evidence, verdict))
+    evidence = load_evidence(settings, spec, slot, verdict.runs_version)
     work = _Work(spark, settings, catalog, evidence)
+    plan = _plan(spec, work, evidence, plan_repair(evidence, verdict))
     mended = work.widened() if plan.keys is None else work.keys(plan.keys)
     _write(settings, evidence, mended, plan, run_id, time.monotonic() - started)
     return RepairReport(mended.keys, plan.keys is None, mended.processed, mended.read, plan.why)
 
 
-def _plan(query: QuerySpec, evidence: Evidence, by_key: Repair) -> Repair:
+def _plan(query: QuerySpec, work: _Work, evidence: Evidence, by_key: Repair) -> Repair:
     """`by_key`, unless the owner wants the whole slot or the query cannot be mended key by key."""
     if query.gate.on_failure == "widen":
         return Repair(None, "the whole slot: on_failure is widen")
@@ -96,6 +98,8 @@ def _plan(query: QuerySpec, evidence: Evidence, by_key: Repair) -> Repair:
         return Repair(None, "the whole slot: a join is computed as one")
     if query.top is not None:
         return Repair(None, "the whole slot: which keys are on top depends on all of them")
+    if by_key.keys is not None and evidence.exact is None and not work.same_rows():
+        return Repair(None, "the whole slot: rows have arrived or were corrected since it was computed")
     return by_key
 
 
@@ -106,6 +110,17 @@ class _Work:
         self, spark: SparkSession | Callable[[], SparkSession], settings: Settings, catalog: Catalog, evidence: Evidence
     ) -> None:
         self._session, self._settings, self._catalog, self._evidence = spark, settings, catalog, evidence
+
+    @cached_property
+    def _side(self) -> Side:
+        """The dataset as it is now, the same snapshot for every question."""
+        return sides_of(self._settings, self._catalog, self._evidence.query)[0]
+
+    def same_rows(self) -> bool:
+        """Whether the raw rows behind the judged answer are those of now: exact rows of others never join it."""
+        made_of = self._evidence.runs["raw_fingerprint"][0].as_py()
+        now = raw_fingerprint(self._evidence.query, [self._side], self._evidence.slot, self._evidence.leg)
+        return bool(now == made_of)
 
     def keys(self, keys: pa.Table) -> _Mended:
         """The published leg with the rows of some keys replaced by exact ones."""
@@ -137,17 +152,12 @@ class _Work:
         return _Mended(EXACT, exact, exact.num_rows, made.total_rows, made.shared["bytes_read"], runs)
 
     def _computed(self, keys: pa.Table) -> tuple[pa.Table, float, int]:
-        from shedding.arrivals import Arrivals
         from shedding.exact_keys import exact_rows
-        from shedding.sides import Side
         from shedding.spark.slot_scan import SlotScan
-        from shedding.spec.keyset import keyset_of
 
         query = self._evidence.query
-        arrivals = Arrivals.load(self._settings, query.dataset)
-        side = Side(self._settings, self._catalog.dataset(query.dataset), keyset_of(query), arrivals)
         scans = SlotScan(self._spark(), self._settings, query)
-        made = exact_rows(query, side, self._evidence.slot, scans, keys, self._evidence.leg)
+        made = exact_rows(query, self._side, self._evidence.slot, scans, keys, self._evidence.leg)
         return made.rows, made.processed, made.bytes
 
     def _spark(self) -> SparkSession:
@@ -168,23 +178,24 @@ def _of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:
 
 
 def _write(settings: Settings, evidence: Evidence, mended: _Mended, plan: Repair, run_id: str, seconds: float) -> None:
-    """Replace the leg's rows in `results`, then the slot's in `runs`; the gate pins both when it judges again."""
+    """Write the slot's results with the mended leg, then run rows that point to them; the other legs stay as judged."""
     query, slot = evidence.query, slot_name(evidence.slot)
     metadata = {"run_id": run_id, "repair": plan.why, "leg": mended.leg}
-    runs = Table(settings.table("runs", query.name), ("slot",))
-    old = runs.read([("slot", "=", slot)], version=evidence.runs_version)
-    told = _run_rows(old, evidence, mended, plan, run_id, seconds)
-    made_of = told.filter(pc.equal(told["leg"], mended.leg)).select(list(MADE_OF)).slice(0, 1).to_pylist()[0]
-    rows = mended.rows.drop_columns([name for name in MADE_OF if name in mended.rows.column_names])
-    for name, value in {"leg": mended.leg, "slot": slot, **made_of}.items():
+    rows = mended.rows
+    for name, value in {"leg": mended.leg, "slot": slot}.items():
         rows = rows.append_column(name, pa.array([value] * rows.num_rows, pa.string()))
     results = Table(settings.table("results", query.name), ("slot", "leg"))
-    results.replace(rows, {"slot": slot, "leg": mended.leg}, metadata)
+    judged = results.read([("slot", "=", slot), ("leg", "!=", mended.leg)], version=evidence.results_version)
+    whole = pa.concat_tables([judged, rows.select(judged.column_names)], promote_options="permissive")
+    version = results.replace(whole, {"slot": slot}, metadata)
+    runs = Table(settings.table("runs", query.name), ("slot",))
+    old = runs.read([("slot", "=", slot)], version=evidence.runs_version)
+    told = _run_rows(old, evidence, mended, plan, {"run_id": run_id, "results_version": version}, seconds)
     runs.replace(told, {"slot": slot}, metadata)
 
 
 def _run_rows(
-    old: pa.Table, evidence: Evidence, mended: _Mended, plan: Repair, run_id: str, seconds: float
+    old: pa.Table, evidence: Evidence, mended: _Mended, plan: Repair, written: dict[str, Any], seconds: float
 ) -> pa.Table:
     """The slot's run rows with the mended leg as the published one, its errors as they are now, and the cost."""
     rows = [{**row, "published": row["leg"] == mended.leg} for row in old.to_pylist()]
@@ -193,7 +204,7 @@ def _run_rows(
         rows += mended.runs.filter(pc.equal(mended.runs["leg"], EXACT)).to_pylist()
     first = next(row for row in rows if row["leg"] == evidence.leg)
     cost = {
-        "run_id": run_id,
+        **written,
         "audited": first["audited"],
         "seconds": (first.get("seconds") or 0.0) + seconds,
         "total_rows": (first.get("total_rows") or 0) + mended.processed,

@@ -75,12 +75,6 @@ def align(tables: Sequence[pa.Table], names: Sequence[str]) -> tuple[Keys, list[
     return keys, [code[a:b] for a, b in itertools.pairwise(cuts)]
 
 
-def common(left: Keys, right: Keys) -> int:
-    """How many keys both have, null ones aside, which equal nothing."""
-    _, (here, there) = align([left.only(~left.has_null).table(), right.only(~right.has_null).table()], left.names)
-    return int(np.isin(here, there).sum())
-
-
 def _renumbered(code: Index, bound: int) -> tuple[Index, int]:
     """Codes below `bound` as numbers without gaps, in the same order, and how many there are."""
     if bound > _ROOMY * len(code):

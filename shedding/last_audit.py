@@ -1,78 +1,105 @@
-"""How the last audit before a slot went: what lets the gate trust a slot that has no exact leg of its own.
+"""How an audit went: what lets the gate trust the slots after it that have no exact leg of their own.
 
-Computed from the audited slot's panes, with intervals as they are published: calibrated, by the audits before that
-one among those that the slot learns from. So it never judges intervals by what they were fitted to, it is a function
-of the raw rows of the slot's own priors and theirs, and it is the same in every order of backfill.
+An audited slot's run records how far its shed leg was from its exact one, in the gate's own terms and before any
+repair. A slot after it takes that record where it is of the raw rows and the specification of now, and else answers
+the audited slot itself, with the same code: what it learns is the same in every order of backfill.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from shedding.keys import Keys
-from shedding.learnt import Learnt
+from shedding.audit_drift import audit_plan
+from shedding.config import Settings
+from shedding.dependence import asks_the_last_audit, raw_fingerprint, spec_fingerprint
+from shedding.ledger import LegWindow
 from shedding.memory import EXACT
-from shedding.priors import Priors
-from shedding.scores import Score, measured
-from shedding.shrinkage import Calibration, merge_records
-from shedding.spec.query import MeasureSpec
-from shedding.whole_values import WHOLE
-from shedding.window_answer import exact_window, shed_window
+from shedding.sides import Side
+from shedding.spec.query import QuerySpec
+from shedding.tables import Table, slot_name
+
+PARTS = ("mean_error", "p95_error", "worst_error", "coverage", "estimates")
 
 
-def last_audit_columns(
-    sides: Sequence[Priors], by_side: Sequence[Sequence[MeasureSpec]], slot: int, leg: str, keys: Keys
-) -> dict[str, float]:
-    """Columns `<measure>_audit_...` of the slot's run rows; none where no audit came before.
+def trust_columns(
+    settings: Settings,
+    query: QuerySpec,
+    sides: Sequence[Side],
+    slot: int,
+    windows: Sequence[LegWindow],
+    answer_at: Callable[[int], Sequence[LegWindow]],
+) -> dict[str, float | None]:
+    """The columns `audit_...` and `prior_keys` of a slot's run rows: of its own audit, else of the last one.
 
-    Errors are over all keys and blocks of the last audited slot, a missing key as 1. Measures whose exact values
-    do not merge over panes have none.
+    `answer_at` answers an audited slot; it is called only where no record of it holds. A query that sheds nothing
+    needs no trust and has no such columns.
     """
-    query, audits = sides[0].query, sides[0].plan.priors(slot)
-    if not audits:
+    if query.shed.policy == EXACT:
         return {}
-    learnt = [_learnt(priors, audits, leg, keys) for priors in sides] if query.estimates == "shrunk" else None
-    measures = [[m for m in own if m.agg not in WHOLE] for own in by_side]
-    judged = [m for m in query.measures if m.agg not in WHOLE]
-    scores: dict[str, list[Score]] = {m.name: [] for m in judged}
-    exact = zip(*(priors.blocks(audits[0], EXACT, keys) for priors in sides), strict=True)
-    sampled = zip(*(priors.blocks(audits[0], leg, keys) for priors in sides), strict=True)
-    for truths, samples in zip(exact, sampled, strict=True):
-        truth = exact_window(query, measures, truths, {})
-        answer = shed_window(query, measures, samples, learnt if samples[0].known else None)
-        for measure in judged:
-            scores[measure.name].append(measured(answer, truth, measure))
-    columns: dict[str, float] = {}
-    for name, found in scores.items():
-        columns |= {f"{name}_audit_{part}": value for part, value in _summary(found).items()}
-    return columns
+    plan = audit_plan(query, sides, slot)
+    own = audit_columns(query, windows) if plan.is_audited(slot) else {}
+    before = plan.priors(slot)[:1]
+    if not before or not asks_the_last_audit(query, plan, slot):
+        return own
+    last = _recorded(settings, query, sides, before[0]) or audit_columns(query, answer_at(before[0]))
+    return {**last, **own, "prior_keys": round(last["audit_keys"] or 0.0)}
 
 
-def _learnt(priors: Priors, audits: Sequence[int], leg: str, keys: Keys) -> Learnt:
-    timeline = priors.query.timeline
-    histories, calibrations = priors.history(audits[0], keys), _calibrations(priors, audits[1:], leg, keys)
-    return Learnt(histories, calibrations, min(1.0, timeline.slot / timeline.size))
+def audit_columns(query: QuerySpec, windows: Sequence[LegWindow]) -> dict[str, float | None]:
+    """Of an audited slot: the shed leg's errors as its gate sees them, the worst window of each; a missing key is 1.
 
-
-def _calibrations(priors: Priors, audits: Sequence[int], leg: str, keys: Keys) -> dict[str, Calibration]:
-    """What the older audits teach of the leg's intervals; the constants that need no audit where there are none."""
-    found = [priors.records(audit, leg, keys) for audit in audits]
-    return {m.name: merge_records([one for records in found for one in records[m.name]]) for m in priors.measures}
-
-
-def _summary(scores: list[Score]) -> dict[str, float]:
-    every = np.concatenate([score.every for score in scores] or [np.zeros(0)])
-    if not every.size:
-        return {}
-    estimates = sum(score.estimates for score in scores)
-    columns = {
-        "mean_error": float(every.mean()),
-        "p95_error": float(np.quantile(every, 0.95)),
-        "worst_error": float(every.max()),
-        "estimates": float(estimates),
+    An error that nobody knows counts as infinite. `audit_estimates` are the intervals that count as independent,
+    `audit_keys` the keys of a window in the mean.
+    """
+    shed = [window for window in windows if window.leg == query.shed.policy]
+    exact = [window for window in windows if window.leg == EXACT]
+    missing = [int((window.answer.present & ~window.answer.shown).sum()) for window in shed]
+    columns: dict[str, float | None] = {
+        "audit_missing_keys": float(max(missing, default=0)),
+        "audit_keys": float(np.mean([window.answer.shown.sum() for window in exact])) if exact else 0.0,
     }
-    if estimates:
-        columns["coverage"] = sum(score.covered for score in scores) / estimates
+    overlap = max(1, query.timeline.size // query.timeline.slide)
+    for measure in query.measures:
+        errors = [_errors(window, measure.name, lacking) for window, lacking in zip(shed, missing, strict=True)]
+        errors = [found for found in errors if found.size]
+        scores = [window.scores[measure.name] for window in shed]
+        estimates = sum(score.estimates for score in scores)
+        values = (
+            max((float(found.mean()) for found in errors), default=0.0),
+            max((float(np.quantile(found, 0.95)) for found in errors), default=0.0),
+            max((float(found.max()) for found in errors), default=0.0),
+            sum(score.covered for score in scores) / estimates if estimates else None,
+            float(estimates // overlap),
+        )
+        columns |= {f"{measure.name}_audit_{part}": value for part, value in zip(PARTS, values, strict=True)}
     return columns
+
+
+def _errors(window: LegWindow, measure: str, missing: int) -> np.ndarray:
+    """The errors of the keys that are shown, 0 where the value is null as it should be, and those that are missing."""
+    shown = window.answer.shown
+    found = window.scores[measure].errors[shown]
+    null = np.isnan(window.answer.estimates[measure].value[shown])
+    known = np.where(null, 0.0, np.where(np.isnan(found), np.inf, found))
+    return np.concatenate([known, np.ones(missing)])
+
+
+def _recorded(
+    settings: Settings, query: QuerySpec, sides: Sequence[Side], audit: int
+) -> dict[str, float | None] | None:
+    """What the audited slot's own run recorded; None where it never ran, or of other rows or another specification."""
+    runs, leg = Table(settings.table("runs", query.name)), query.shed.policy
+    if not runs.exists():
+        return None
+    rows: list[dict[str, Any]] = runs.read([("slot", "=", slot_name(audit)), ("leg", "=", leg)]).to_pylist()
+    names = ["audit_missing_keys", "audit_keys"]
+    names += [f"{measure.name}_audit_{part}" for measure in query.measures for part in PARTS]
+    if not rows or not rows[0]["audited"] or rows[0].get("audit_keys") is None or not set(names) <= set(rows[0]):
+        return None
+    now = raw_fingerprint(query, sides, audit, leg), spec_fingerprint(query, leg)
+    if (rows[0]["raw_fingerprint"], rows[0]["spec_fingerprint"]) != now:
+        return None
+    return {name: rows[0][name] for name in names}

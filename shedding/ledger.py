@@ -17,9 +17,6 @@ from shedding.spec.query import MeasureSpec
 from shedding.tables import slot_name
 
 Floats = npt.NDArray[np.float64]
-MADE_OF = ("raw_fingerprint", "spec_fingerprint")
-"""Columns that rows of results share with the run rows they belong to: equal ones were made of the same rows by the
-same specification, so a reader between the two commits of a run can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +62,6 @@ def _window_rows(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) 
     columns["sampled_rows"] = pa.array(answer.sample.sampled_rows[shown].astype(np.int64))
     population = answer.sample.rows[shown]
     columns["population"] = pa.array(population, pa.float64(), mask=np.isnan(population))
-    for name in MADE_OF:
-        columns[name] = pa.array([window.extra.get(name)] * size, pa.string())
     return pa.table(columns)
 
 
@@ -97,7 +92,11 @@ def _run_row(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) -> d
 
 
 def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
-    """The columns of `runs/<query>`."""
+    """The columns of `runs/<query>`.
+
+    `results_version` is the version of `results/<query>` that the same run wrote just before: a reader of run rows
+    finds the results that belong to them, whatever other runs of the slot have written since.
+    """
     numbers = ["mean_error", "p95_error", "worst_error", "coverage", "half_width"]
     numbers += ["audit_mean_error", "audit_p95_error", "audit_worst_error", "audit_coverage", "audit_estimates"]
     return pa.schema([
@@ -110,6 +109,7 @@ def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
         ("processed_fraction", pa.float64()), ("total_rows", pa.float64()), ("rows_read", pa.float64()),
         ("bytes_read", pa.int64()), ("seconds", pa.float64()), ("overlap", pa.float64()), ("distance", pa.float64()),
         ("top_difference", pa.float64()), ("top_missed", pa.float64()), ("prior_slots", pa.list_(pa.string())),
-        ("last_audit", MICROS), ("exceeded_by", pa.float64()), ("raw_fingerprint", pa.string()),
-        ("spec_fingerprint", pa.string()), ("reason", pa.string()),
+        ("last_audit", MICROS), ("audit_missing_keys", pa.float64()), ("audit_keys", pa.float64()),
+        ("exceeded_by", pa.float64()), ("raw_fingerprint", pa.string()), ("spec_fingerprint", pa.string()),
+        ("results_version", pa.int64()), ("reason", pa.string()),
     ])  # fmt: skip

@@ -28,7 +28,7 @@ from shedding.tables import Table, slot_name
 EXACT = "exact"
 TAIL = ".tail"
 """Suffix of a leg of which only the last panes of a slot are kept: those that the next slot's windows reach into."""
-_FORMAT = 3  # raise it when the meaning of a pane's columns or a policy's rates change
+FORMAT = 3  # raise it when the meaning of a pane's columns or a policy's rates change
 
 
 class Scans(Protocol):
@@ -136,20 +136,6 @@ class Memory:
             return self._fingerprint([slot], [self.side])
         return self._fingerprint([slot, *self.prior_slots(slot)], [self.side, *self.beside])
 
-    def answer_fingerprint(self, slot: int, leg: str) -> str:
-        """Of all the raw rows that the slot's answer depends on, of both sides of a join.
-
-        Those are the slots that its windows reach into and, for a shed leg, the priors of each; where it learns,
-        also the priors of its priors, which its intervals are calibrated by: at most 2 J audited slots.
-        """
-        reached = self.query.timeline.slots_needed(slot)
-        if leg == EXACT:
-            return self._fingerprint(reached, [self.side, *self.beside])
-        audits = {prior for one in reached for prior in self.prior_slots(one)}
-        older = {a for audit in self.prior_slots(slot) for a in self.prior_slots(audit)}
-        learnt = older if self.query.estimates == "shrunk" else set()
-        return self._fingerprint([*reached, *sorted(audits | learnt)], [self.side, *self.beside])
-
     def _fingerprint(self, slots: Sequence[int], sides: Sequence[Side]) -> str:
         length = self.query.timeline.slot
         return _digest([side.fingerprint(slot, slot + length) for side in sides for slot in slots])
@@ -164,7 +150,7 @@ class Memory:
         if leg != EXACT:
             content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
         keyset = self.side.keyset
-        return _digest([_FORMAT, keyset.dataset, keyset.keys, keyset.where, content])
+        return _digest([FORMAT, keyset.dataset, keyset.keys, keyset.where, content])
 
     def _name(self, leg: str) -> str:
         return leg + self._suffix

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ import numpy.typing as npt
 from shedding.answers import Answer, top_keys
 from shedding.audit_drift import audit_plan, slot_drift
 from shedding.config import Settings
+from shedding.dependence import raw_fingerprint, spec_fingerprint
 from shedding.join_answer import measures_by_side
-from shedding.keys import Keys, align, common
-from shedding.last_audit import last_audit_columns
+from shedding.keys import Keys, align
+from shedding.last_audit import trust_columns
 from shedding.learnt import Learnt
 from shedding.ledger import LegWindow, results_rows, run_rows
 from shedding.memory import EXACT, Memory, Scans
@@ -29,6 +30,7 @@ from shedding.window_answer import exact_window, shed_window
 from shedding.windowed import PaneRun, WindowSample
 
 Floats = npt.NDArray[np.float64]
+COSTS = ("total_rows", "rows_read", "bytes_read")
 SUFFIXES = ("", ".right")
 """What is added to the names of a side's legs in `panes/<query>`: only a join has a right side."""
 
@@ -68,7 +70,8 @@ class SlotAnswer:
         runs = Table(settings.table("runs", query.name), ("slot",))
         rows = results_rows(self.slot, self.windows, query.measures)
         version = results.replace(rows, where, metadata)
-        return version, runs.replace(run_rows(self.slot, self.windows, query.measures, shared), where, metadata)
+        told = run_rows(self.slot, self.windows, query.measures, {**shared, "results_version": version})
+        return version, runs.replace(told, where, metadata)
 
 
 def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> SlotAnswer:
@@ -78,7 +81,15 @@ def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: in
 
 def answer_sides(settings: Settings, query: QuerySpec, slot: int, sides: Sequence[Side], scans: Scans) -> SlotAnswer:
     """The same, with the state of the query's datasets pinned in `sides`: one, or the two of a join."""
-    return _SlotWork(settings, query, slot, sides, scans).answer()
+    made = [_SlotWork(settings, query, slot, sides, scans).answer()]
+
+    def windows_at(audit: int) -> Sequence[LegWindow]:
+        made.append(_SlotWork(settings, query, audit, sides, scans).answer())
+        return made[-1].windows
+
+    columns = trust_columns(settings, query, sides, slot, made[0].windows, windows_at)
+    costs = {name: sum(one.shared[name] for one in made) for name in COSTS}  # finding out about the audit costs too
+    return replace(made[0], shared={**made[0].shared, **columns, **costs})
 
 
 class _SlotWork:
@@ -93,6 +104,7 @@ class _SlotWork:
         self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
         self.legs = query.legs if self.audited else [query.shed.policy]
         self.published = EXACT if self.audited and query.publish == "best" else query.shed.policy
+        self._made_of: dict[str, dict[str, str]] = {}
 
     def answer(self) -> SlotAnswer:
         """All windows of all legs, scored."""
@@ -122,10 +134,7 @@ class _SlotWork:
                 answer = exact if leg == EXACT else self._answer(samples[leg], learnt)
                 assert answer is not None
                 windows.append(self._scored(leg, answer, exact))
-        shared = self._shared()
-        if learns and not self.audited:
-            shared |= last_audit_columns(self.priors, self.measures, self.slot, self.query.shed.policy, keys)
-        return SlotAnswer(self.query, self.slot, windows, shared, self.audited)
+        return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited)
 
     def _learnt(self, priors: Priors, keys: Keys) -> Learnt:
         timeline = self.query.timeline
@@ -181,8 +190,7 @@ class _SlotWork:
             "omitted_keys": 0,
             "exceeded_by": 0.0,
             "budget_rows": slot_rows,
-            "raw_fingerprint": self.memories[0].answer_fingerprint(self.slot, leg),
-            "spec_fingerprint": self.memories[0].spec_fingerprint(leg),
+            **self._fingerprints(leg),
         }
         if leg != EXACT and slot_rows:
             allocation = self.planner.allocation(self.slot, leg)
@@ -191,11 +199,16 @@ class _SlotWork:
             columns["budget_rows"] = self.planner.budget(self.slot)
         return columns
 
+    def _fingerprints(self, leg: str) -> dict[str, str]:
+        if leg not in self._made_of:
+            raw = raw_fingerprint(self.query, self.sides, self.slot, leg)
+            self._made_of[leg] = {"raw_fingerprint": raw, "spec_fingerprint": spec_fingerprint(self.query, leg)}
+        return self._made_of[leg]
+
     def _shared(self) -> dict[str, Any]:
         priors = self.plan.priors(self.slot)
         return {
             **slot_drift(self.query, self.sides, self.slot),
-            "prior_keys": self._keys_at(priors[0]) if priors and self.legs != [EXACT] else None,
             "audited": self.audited,
             "audit_reason": self._audit_reason(),
             "total_rows": sum(memory.computed_rows for memory in self.memories),
@@ -205,11 +218,6 @@ class _SlotWork:
             "last_audit": priors[0] if priors else None,
             "reason": self._reason(),
         }
-
-    def _keys_at(self, audit: int) -> int:
-        """How many keys an audited slot had; of a join, on both sides."""
-        keys = [memory.panes(audit, EXACT).keys for memory in self.memories]
-        return len(keys[0]) if self.query.join is None else common(*keys)
 
     def _audit_reason(self) -> str:
         if not self.audited:

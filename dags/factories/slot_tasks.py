@@ -6,9 +6,10 @@ Heavy packages are imported when a task runs; the functions they call are those 
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from airflow.sdk import get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
@@ -17,8 +18,11 @@ from factories import data_docs_link
 from factories.assets import published_asset
 from factories.spark import POOL, RETRIES
 from shedding.config import Settings
+from shedding.errors import DataError, SpecError, VerdictError
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.durations import format_instant, parse_instant
+
+P, T = ParamSpec("P"), TypeVar("T")
 
 POLL_SECONDS = 15
 APPROVE, REJECT = "Publish", "Reject"
@@ -36,6 +40,22 @@ def slot_of_run(query: QuerySpec, dag_run: Any, params: Any) -> int:
 def slot_name_of(query: QuerySpec) -> Callable[[Any, Any], str]:
     """The same for templates, as ISO text."""
     return lambda dag_run, params: format_instant(slot_of_run(query, dag_run, params))
+
+
+def final_errors(work: Callable[P, T]) -> Callable[P, T]:
+    """The task's function, red at once where no waiting helps: a refusal, rows or a specification that are wrong.
+
+    Anything else, a write conflict or a lost process, is tried again.
+    """
+
+    @functools.wraps(work)
+    def tried(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return work(*arguments, **named)
+        except (VerdictError, DataError, SpecError) as error:
+            raise AirflowFailException(str(error)) from error
+
+    return tried
 
 
 def _this_slot(query: QuerySpec) -> tuple[int, str]:
@@ -58,7 +78,8 @@ def wait_for_raw(query: QuerySpec, catalog: Catalog, settings: Settings) -> Any:
 def gate(query: QuerySpec, settings: Settings, task_id: str, failed: str) -> Any:
     """Judge the slot and go on to `publish`, or to `failed`."""
 
-    @task.branch(task_id=task_id, retries=0)
+    @task.branch(task_id=task_id, **RETRIES)
+    @final_errors
     def judge_slot() -> str:
         logging.getLogger("great_expectations").setLevel(logging.WARNING)  # it tells of every method it registers
         from expectations.gate import judge
@@ -80,6 +101,7 @@ def repair(query: QuerySpec, catalog: Catalog, settings: Settings) -> Any:
     """Compute exactly what the gate refused; a JVM is started only where the exact rows are not there already."""
 
     @task(task_id="repair", pool=POOL, **RETRIES)
+    @final_errors
     def repair_slot() -> None:
         from jobs import repair
 
@@ -91,7 +113,8 @@ def repair(query: QuerySpec, catalog: Catalog, settings: Settings) -> Any:
 def record_decision(query: QuerySpec, settings: Settings) -> Any:
     """Add what the person decided in `ask` to the verdict, and go on accordingly."""
 
-    @task.branch(task_id="decision", retries=0)
+    @task.branch(task_id="decision", **RETRIES)
+    @final_errors
     def record(answer: Any) -> str:
         from expectations.verdict import decide, read_verdict
 
@@ -109,6 +132,7 @@ def publish(query: QuerySpec, settings: Settings, **options: Any) -> Any:
     asset = published_asset(query.name)
 
     @task(task_id="publish", outlets=[asset], **RETRIES, **options)
+    @final_errors
     def publish_slot(*, outlet_events: Any = None) -> None:
         from expectations.verdict import read_verdict
         from jobs.publish import publish as publish_windows
@@ -123,7 +147,8 @@ def publish(query: QuerySpec, settings: Settings, **options: Any) -> Any:
 def quarantine(query: QuerySpec, settings: Settings, **options: Any) -> Any:
     """Keep the refused rows aside and end red, with the reason in the log; the published table stays as it was."""
 
-    @task(task_id="quarantine", retries=0, **options)
+    @task(task_id="quarantine", **RETRIES, **options)
+    @final_errors
     def quarantine_slot() -> None:
         from expectations.verdict import read_verdict
         from jobs.publish import quarantine as quarantine_windows
@@ -131,6 +156,6 @@ def quarantine(query: QuerySpec, settings: Settings, **options: Any) -> Any:
         slot, run_id = _this_slot(query)
         verdict = read_verdict(settings, query.name, slot, run_id)
         quarantine_windows(settings, query, slot, verdict, run_id)
-        raise AirflowFailException(str(verdict.error()))
+        raise verdict.error()
 
     return quarantine_slot()

@@ -7,7 +7,7 @@ from typing import Any
 
 from infra.airflow_home import SHORT_JOBS
 from shedding.config import Settings
-from shedding.spec.durations import UNITS, parse_instant
+from shedding.spec.durations import UNITS, format_instant, parse_instant
 from tests.small_specs import generated_trips, small_world
 
 HOUR = UNITS["hour"]
@@ -36,15 +36,26 @@ def query(name: str, gate: dict[str, Any], **changes: Any) -> dict[str, Any]:
     }
 
 
+# Its budget takes all rows of the quiet first hour: that audit passes, and the busy hours fail on some keys only.
+MENDED = query(
+    "mended_keys",
+    {"worst_relative_error": 0.017, "missing_keys": None, "on_failure": "repair"},
+    shed={"policy": "uniform", "budget": {"rows": 750}},
+)
 QUERIES = (
     query("fares", {"mean_relative_error": 0.5, "missing_keys": None}),
-    query("mended", {"worst_relative_error": 0.0165, "missing_keys": None, "on_failure": "repair"}),
+    MENDED,
     query("widened", {"worst_relative_error": 0.001, "missing_keys": None, "on_failure": "widen"}),
     query("truth", {}, shed={"policy": "exact", "budget": {"fraction": 1.0}}),
 )
 
 
 def build_city(directory: Path, master: str = "local[2]") -> Settings:
-    """Write the city's specifications below `directory`; settings with a warehouse beside them."""
-    trips = generated_trips(rows_per_hour=2500, every="1 hour")
+    """Write the city's specifications below `directory`; settings with a warehouse beside them.
+
+    About 600 rows in the first hour, 2,500 in each of the others.
+    """
+    trips = generated_trips(rows_per_hour=625, every="1 hour")
+    busy = {"at": format_instant(START + HOUR), "lasts": f"{HOURS} hours", "factor": 4}
+    trips["source"]["parameters"]["bursts"] = [busy]
     return small_world(directory, [trips], QUERIES, master=master, java_options=SHORT_JOBS)

@@ -14,7 +14,7 @@ from tests.chaos.city import HOUR, HOURS, START, build_city
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-QUERY, RUN = "mended", "chaos"
+QUERY, RUN = "mended_keys", "chaos"
 SLOT = next(
     slot
     for slot in range(START + 2 * HOUR, START + HOURS * HOUR, HOUR)

@@ -139,15 +139,28 @@ def test_missing_key(mending: Stage) -> None:
     table = Table(mending.settings.table("results", "fares"), ("slot", "leg"))
     rows = whole.rows("uniform")
     lacking = rows.filter([key != "k05" for key in rows["route"].to_pylist()])
-    table.replace(lacking, {"slot": slot_name(SLOT), "leg": "uniform"}, {})
+    version = table.replace(lacking, {"slot": slot_name(SLOT), "leg": "uniform"}, {})
     runs = Table(mending.settings.table("runs", "fares"), ("slot",))
-    counted = [{**row, "missing_keys": 1 if row["published"] else 0} for row in runs.read().to_pylist()]
+    told = {"results_version": version}
+    counted = [{**row, "missing_keys": int(row["published"]), **told} for row in runs.read().to_pylist()]
     runs.replace(pa.Table.from_pylist(counted, schema=runs.read().schema), {"slot": slot_name(SLOT)}, {})
     verdict = judge(mending.settings, mending.query, SLOT, "bad")
     assert "missing keys 1, limit 0" in verdict.reason
     assert mending.seen().equals(before)
     mending.publish(mending.mend("bad"))
     assert sorted(set(mending.seen()["route"].to_pylist())) == NAMES
+
+
+def test_failed_audit_before_the_slot(stage: Stage) -> None:
+    before = stage.seen()
+    over = {"seconds": 1.0, "reason": "policy uniform", "fare_audit_mean_error": 0.2}
+    for run_id in ("bad", "again"):
+        verdict = stage.run(run_id, audited=False, run=over)
+        assert [check.name for check in verdict.failed] == ["last_audit"]
+        assert "error at the last audit over its budget 2, limit 1" in stage.quarantined(verdict)
+        assert stage.seen().equals(before)
+    stage.publish(stage.run("audit passed", audited=False))
+    assert stage.revision() == 2
 
 
 def test_nan_values(stage: Stage) -> None:
@@ -276,16 +289,13 @@ def test_late_verdict_of_an_older_answer(stage: Stage) -> None:
 
 
 def test_results_of_another_run(stage: Stage) -> None:
-    before = stage.seen()
-    stage.answer().write(stage.settings, "ours")
+    stage.answer(values=[12.0] * 40, truth=[12.0] * 40).write(stage.settings, "ours")
     table = Table(stage.settings.table("results", "fares"), ("slot", "leg"))
-    theirs = [row | {"raw_fingerprint": "others"} for row in stage.answer().rows("uniform").to_pylist()]
-    table.replace(pa.Table.from_pylist(theirs), {"slot": slot_name(SLOT), "leg": "uniform"}, {})
-    with pytest.raises(DataError, match="are of two runs"):
-        judge(stage.settings, stage.query, SLOT, "ours")
-    assert stage.seen().equals(before)
+    table.replace(stage.answer(values=[99.0] * 40).rows("uniform"), {"slot": slot_name(SLOT)}, {})
+    stage.publish(judge(stage.settings, stage.query, SLOT, "ours"))
+    assert set(stage.seen()["fare"].to_pylist()) == {12.0}
     stage.publish(stage.run("again"))
-    assert stage.revision() == 2
+    assert stage.revision() == 3
 
 
 def test_every_story_of_the_document_is_a_test() -> None:

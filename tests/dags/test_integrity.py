@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from shedding.config import Settings
+from shedding.errors import ConflictError, DataError, SluiceError, SpecError, VerdictError
 from shedding.spec import load_catalog
 from shedding.spec.durations import parse_duration
 from tests.small_specs import DATASET, QUERY, write_specs
@@ -112,14 +113,30 @@ def test_data_intervals_are_the_epoch_aligned_slots(parsed: dict[str, Any]) -> N
 
 
 @pytest.mark.airflow
-def test_what_may_pass_is_retried_with_back_off_and_a_verdict_never(parsed: dict[str, Any]) -> None:
+def test_every_task_is_retried_with_back_off_but_the_question_to_a_person(parsed: dict[str, Any]) -> None:
     for dag_id, dag in parsed["dags"].items():
         for task_id, task in dag["tasks"].items():
-            if task_id in ("gate", "gate_again", "quarantine", "ask", "decision"):
+            if task_id == "ask":
                 assert task["retries"] == 0, (dag_id, task_id)
             else:
                 assert task["retries"] >= 2, (dag_id, task_id)
                 assert task["backoff"], (dag_id, task_id)
+
+
+@pytest.mark.airflow
+def test_a_conflict_is_tried_again_and_a_verdict_never(airflow_home: Settings) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    from factories.slot_tasks import final_errors
+
+    def task(error: SluiceError) -> None:
+        raise error
+
+    for error in (VerdictError("refused"), DataError("the column is gone"), SpecError("no such query")):
+        with pytest.raises(AirflowFailException, match=str(error)):
+            final_errors(task)(error)
+    with pytest.raises(ConflictError):
+        final_errors(task)(ConflictError("collided"))
 
 
 @pytest.mark.airflow

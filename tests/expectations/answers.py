@@ -62,8 +62,8 @@ class Answer:
         slot = slot_name(self.slot)
         results = Table(settings.table("results", self.query.name), ("slot", "leg"))
         runs = Table(settings.table("runs", self.query.name), ("slot",))
-        results.replace(pa.concat_tables([self.rows(leg) for leg in legs]), {"slot": slot}, {"run": run_id})
-        rows = [row for leg in legs for row in self._run_rows(leg, run_id)]
+        version = results.replace(pa.concat_tables([self.rows(leg) for leg in legs]), {"slot": slot}, {"run": run_id})
+        rows = [row | {"results_version": version} for leg in legs for row in self._run_rows(leg, run_id)]
         runs.replace(pa.Table.from_pylist(rows, schema=_run_schema(rows)), {"slot": slot}, {"run": run_id})
 
     def _window(self, start: int, end: int, leg: str, exact: bool) -> pa.Table:
@@ -103,6 +103,8 @@ class Answer:
 
     def _run_rows(self, leg: str, run_id: str) -> list[dict[str, Any]]:
         moment = dt.datetime.fromtimestamp(self.slot / 1e6 - 3600, tz=dt.UTC)
+        parts = {"mean_error": 0.01, "p95_error": 0.02, "worst_error": 0.03, "coverage": 0.95, "estimates": 1000.0}
+        audit = {f"{m.name}_audit_{part}": value for m in self.query.measures for part, value in parts.items()}
         return [
             {
                 "slot": slot_name(self.slot), "leg": leg, "window_start": start, "window_end": end, "run_id": run_id,
@@ -110,7 +112,7 @@ class Answer:
                 "keys": len(self.keys), "missing_keys": self.missing, "budget_rows": 100.0, "processed_rows": 100,
                 "slot_rows": 1000, "total_rows": 1000 if self.audited else 100, "rows_read": 1000, "bytes_read": 9000,
                 "distance": None, "last_audit": None if self.audited else moment, "raw_fingerprint": "f",
-                "spec_fingerprint": "s", **self.run,
+                "spec_fingerprint": "s", "audit_missing_keys": 0.0, **audit, **self.run,
             }
             for start, end in self.query.timeline.windows(self.slot)
         ]  # fmt: skip

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from expectations import docs, gate
@@ -39,7 +38,7 @@ def failed(verdict: Verdict) -> list[str]:
 def test_a_good_answer_passes_every_check_of_the_block(settings: Settings) -> None:
     verdict = verdict_on(settings, errors=[0.01, 0.02, 0.03, 0.04])
     assert verdict.passed
-    assert {check.name for check in verdict.checks} == {*EVERY, "rows", "values", "unique_keys"}
+    assert {check.name for check in verdict.checks} == {*EVERY, "rows", "values", "unique_keys", "last_audit"}
     assert verdict.checks[0].name == "rows"
 
 
@@ -105,7 +104,8 @@ def test_a_check_that_only_warns_does_not_stop_the_slot(settings: Settings) -> N
 def test_what_the_block_does_not_state_is_not_judged(settings: Settings) -> None:
     verdict = verdict_on(settings, {"mean_relative_error": 0.1}, errors=[0.0, 0.0, 0.0, 0.39])
     assert verdict.passed
-    assert {c.name for c in verdict.checks} == {"rows", "values", "unique_keys", "mean_relative_error", "missing_keys"}
+    always = {"rows", "values", "unique_keys", "last_audit"}
+    assert {c.name for c in verdict.checks} == {*always, "mean_relative_error", "missing_keys"}
 
 
 def test_errors_are_measured_on_audited_slots_and_estimated_on_the_others(settings: Settings) -> None:
@@ -113,7 +113,23 @@ def test_errors_are_measured_on_audited_slots_and_estimated_on_the_others(settin
         verdict = verdict_on(settings, audited=audited)
         kinds = {c.name: c.kind for c in verdict.checks}
         assert kinds["mean_relative_error"] == kinds["missing_keys"] == kind
-        assert ("coverage" in kinds) == audited
+        coverage = next(c for c in verdict.checks if c.name == "coverage")
+        assert (coverage.observed is not None) == audited
+        assert ("not judged" in coverage.detail) != audited
+
+
+def test_every_check_that_applies_has_its_row_also_where_it_found_nothing_to_look_at(settings: Settings) -> None:
+    verdict = verdict_on(settings, run={})  # no slot before, no audit before
+    rows = {row["check"]: row for row in Table(settings.table("verdicts", "fares")).read().to_pylist()}
+    assert {*EVERY, "rows", "values", "unique_keys", "last_audit"} == set(rows)
+    assert verdict.passed
+    for idle in ("drift", "row_count_change", "last_audit"):
+        assert (rows[idle]["observed"], rows[idle]["passed"]) == (None, True)
+        assert "not judged" in rows[idle]["detail"]
+    for row in rows.values():
+        assert row["severity"] == "fail"
+        assert row["kind"] in ("measured", "estimated", "structural")
+        assert row["limit"] is not None
 
 
 def test_coverage_too_low_stops_the_slot_only_where_chance_does_not_explain_it(settings: Settings) -> None:
@@ -152,6 +168,20 @@ def test_a_failed_audit_counts_for_the_slots_after_it(settings: Settings, audit:
         settings, audited=False, run={**RUN, **{k: v * 0.5 for k, v in audit.items() if "cov" not in k}}
     )
     assert tolerated.passed
+
+
+@pytest.mark.parametrize("warned", [False, True])
+def test_an_audit_that_missed_keys_failed(settings: Settings, warned: bool) -> None:
+    limits = {**EVERY, "warn": ["missing_keys"]} if warned else EVERY
+    verdict = verdict_on(settings, limits, audited=False, run={**RUN, "audit_missing_keys": 1.0})
+    assert failed(verdict) == ([] if warned else ["last_audit"])
+
+
+def test_a_slot_that_knows_of_no_audit_is_not_trusted(settings: Settings) -> None:
+    unknown = {"fare_audit_mean_error": None, "fare_audit_p95_error": None, "fare_audit_worst_error": None}
+    verdict = verdict_on(settings, audited=False, run={**RUN, **unknown})
+    assert failed(verdict) == ["last_audit"]
+    assert "unknown" in verdict.reason
 
 
 def test_an_exact_answer_is_not_judged_by_the_shed_budget(settings: Settings) -> None:
@@ -197,19 +227,16 @@ def test_the_verdict_names_the_versions_it_judged(settings: Settings) -> None:
     assert verdict.runs_version == Table(settings.table("runs", "fares")).version()
 
 
-def test_rows_that_another_run_made_of_other_raw_rows_are_never_judged(settings: Settings) -> None:
+def test_the_rows_of_the_run_that_is_judged_are_those_it_wrote_itself(settings: Settings) -> None:
     query = make_query(EVERY)
-    answer = Answer(query, run=RUN)
-    answer.write(settings)
-    results = Table(settings.table("results", "fares"), ("slot", "leg"))
-    for fingerprint, judged in (("f", True), ("another", False)):
-        stamped = [row | {"raw_fingerprint": fingerprint} for row in answer.rows("uniform").to_pylist()]
-        results.replace(pa.Table.from_pylist(stamped), {"slot": slot_name(SLOT), "leg": "uniform"}, {})
-        if judged:
-            assert judge(settings, query, SLOT, "run").passed
-        else:
-            with pytest.raises(DataError, match="are of two runs that differ in their raw input"):
-                judge(settings, query, SLOT, "run")
+    ours = Answer(query, run=RUN, values=[12.0] * 4, truth=[12.0] * 4)
+    ours.write(settings)
+    judged = judge(settings, query, SLOT, "run")
+    theirs = Answer(query, run=RUN, values=[float("nan")] * 4).rows("uniform")
+    newest = Table(settings.table("results", "fares"), ("slot", "leg")).replace(theirs, {"slot": slot_name(SLOT)}, {})
+    again = judge(settings, query, SLOT, "run")  # their run rows are not there yet
+    assert again.passed
+    assert again.results_version == judged.results_version < newest
 
 
 def test_a_query_keeps_the_pages_written_last(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

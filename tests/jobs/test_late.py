@@ -9,9 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from jobs.late import raw_fingerprint, stale_slots
+from jobs.late import stale_slots
 from shedding.arrivals_log import write_log
 from shedding.config import Settings
+from shedding.dependence import raw_fingerprint
 from shedding.sides import sides_of
 from shedding.spec import Catalog, load_catalog
 from shedding.tables import Table, slot_name
@@ -50,7 +51,7 @@ def compute(settings: Settings, catalog: Catalog, hours: range) -> None:
     for slot in (hour * HOUR for hour in hours):
         row = {
             "slot": [slot_name(slot)], "leg": ["uniform"], "published": [True],
-            "raw_fingerprint": [raw_fingerprint(settings, spec, sides, slot, "uniform")],
+            "raw_fingerprint": [raw_fingerprint(spec, sides, slot, "uniform")],
         }  # fmt: skip
         Table(settings.table("runs", "fares"), ("slot",)).replace(pa.table(row), {"slot": slot_name(slot)}, {})
 

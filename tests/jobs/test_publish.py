@@ -128,8 +128,20 @@ def test_what_a_person_approved_is_published_and_what_one_rejected_is_not(settin
         publish(settings, query, SLOT, rejected, "run")
     approved = decide(settings, verdict, approved=True, person="ada")
     assert approved.passed
+    assert [check.name for check in approved.checks].count("approval") == 1
     publish(settings, query, SLOT, approved, "run")
     assert published(settings).read().num_rows == 8
+    note = json.loads(DeltaTable(published(settings).uri).history(1)[0]["userMetadata"])
+    assert note["verdict"] == "approved by ada"
+
+
+def test_a_second_answer_takes_the_place_of_the_first(settings: Settings) -> None:
+    query = make_query()
+    first = decide(settings, judged(settings, Answer(query), BAD), approved=True, person="ada")
+    second = decide(settings, first, approved=False, person="grace")
+    assert not second.passed
+    with pytest.raises(VerdictError, match="rejected by grace"):
+        publish(settings, query, SLOT, first, "run")
 
 
 def test_quarantine_keeps_the_rows_with_the_reason_and_leaves_published_alone(settings: Settings) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from expectations.gate import judge
+from jobs import repair as module
 from jobs.publish import publish
 from jobs.repair import repair, repair_slot
 from shedding.config import Settings
@@ -61,13 +63,29 @@ def test_the_task_of_an_audited_slot_starts_no_jvm(settings: Settings, monkeypat
     assert repair_slot(settings, catalog_of(query), "fares", SLOT, "run").keys == 2
 
 
-def test_mended_rows_carry_the_fingerprints_of_their_run(settings: Settings) -> None:
+def test_the_run_rows_point_to_the_mended_results_and_keep_what_they_were_made_of(settings: Settings) -> None:
     query = make_query(LIMITS)
     refused(settings, query)
     repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
-    rows = Table(settings.table("results", "fares")).read([("leg", "=", "uniform")])
-    assert set(rows["raw_fingerprint"].to_pylist()) == {"f"}
-    assert set(rows["spec_fingerprint"].to_pylist()) == {"s"}
+    runs = [row for row in Table(settings.table("runs", "fares")).read().to_pylist() if row["published"]]
+    assert {row["results_version"] for row in runs} == {Table(settings.table("results", "fares")).version()}
+    assert {(row["raw_fingerprint"], row["spec_fingerprint"]) for row in runs} == {("f", "s")}
+
+
+def test_a_repair_keeps_to_the_judged_rows_when_another_run_writes_in_between(settings: Settings) -> None:
+    query = make_query(LIMITS)
+    refused(settings, query)
+    other = Answer(query, keys=NAMES, values=[77.0] * 40, truth=[78.0] * 40)
+    results = Table(settings.table("results", "fares"), ("slot", "leg"))
+    rows = pa.concat_tables([other.rows("uniform"), other.rows("exact")])
+    results.replace(rows, {"slot": slot_name(SLOT)}, {})  # their run rows come later
+    repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    verdict = judge(settings, query, SLOT, "run", attempt=1)
+    assert verdict.passed
+    mended = results.read([("slot", "=", slot_name(SLOT))], version=verdict.results_version)
+    assert set(mended["fare"].to_pylist()) == {10.0, 10.1, 19.0}
+    publish(settings, query, SLOT, verdict, "run")
+    assert set(Table(settings.table("published", "fares")).read()["fare"].to_pylist()) == {10.0, 19.0}
 
 
 def test_the_cost_and_the_errors_after_the_repair_are_recorded(settings: Settings) -> None:
@@ -136,9 +154,12 @@ def test_missing_keys_come_back_from_the_exact_leg(settings: Settings) -> None:
     table = Table(settings.table("results", "fares"), ("slot", "leg"))
     rows = answer.rows("uniform")
     keep = [key not in ("k00", "k01") for key in rows["route"].to_pylist()]
-    table.replace(rows.filter(keep), {"slot": slot_name(SLOT), "leg": "uniform"}, {})
+    version = table.replace(rows.filter(keep), {"slot": slot_name(SLOT), "leg": "uniform"}, {})
     runs = Table(settings.table("runs", "fares"), ("slot",))
-    lacking = [{**row, "missing_keys": 2 if row["published"] else 0} for row in runs.read().to_pylist()]
+    lacking = [
+        {**row, "missing_keys": 2 if row["published"] else 0, "results_version": version}
+        for row in runs.read().to_pylist()
+    ]
     runs.replace(runs.read().from_pylist(lacking, schema=runs.read().schema), {"slot": slot_name(SLOT)}, {})
     assert "missing_keys" in [check.name for check in judge(settings, query, SLOT, "run").failed]
     assert repair(no_session, settings, catalog_of(query), "fares", SLOT, "run").keys == 4
@@ -155,3 +176,25 @@ def test_there_is_nothing_to_mend_where_the_verdict_passed(settings: Settings) -
     before = Table(settings.table("results", "fares")).version()
     assert repair(no_session, settings, catalog_of(query), "fares", SLOT, "run").keys == 0
     assert Table(settings.table("results", "fares")).version() == before
+
+
+@pytest.mark.parametrize(("rows_now", "wanted"), [("f", KeyError), ("others", MemoryError)])
+def test_exact_rows_of_newer_raw_rows_never_join_a_judged_answer(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, rows_now: str, wanted: type[Exception]
+) -> None:
+    """Keys alone are computed only while the raw rows are those that were judged; else the whole slot is."""
+    query = make_query(LIMITS)
+    refused(settings, query, audited=False)
+
+    def raising(error: type[Exception]) -> Any:
+        def stop(*_: Any) -> Any:
+            raise error
+
+        return stop
+
+    monkeypatch.setattr(module, "sides_of", lambda *_: [None])
+    monkeypatch.setattr(module, "raw_fingerprint", lambda *_: rows_now)
+    monkeypatch.setattr(module._Work, "_computed", raising(KeyError))
+    monkeypatch.setattr(module._Work, "widened", raising(MemoryError))
+    with pytest.raises(wanted):
+        repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")

@@ -49,16 +49,16 @@ def test_failing_keys_are_mended_to_the_bits_of_the_exact_leg_and_the_others_sta
     city: tuple[Settings, Catalog], spark: SparkSession
 ) -> None:
     settings, catalog = city
-    slot, query = unaudited("mended"), catalog.query("mended")
-    aggregate(spark, settings, catalog, "mended", slot, "run")
-    before = results(settings, "mended", slot, "uniform")
+    slot, query = unaudited("mended_keys"), catalog.query("mended_keys")
+    aggregate(spark, settings, catalog, "mended_keys", slot, "run")
+    before = results(settings, "mended_keys", slot, "uniform")
     verdict = judge(settings, query, slot, "run")
     assert [check.name for check in verdict.failed] == ["worst_relative_error"]
     assert verdict.failed[0].kind == "estimated"
-    report = repair(spark, settings, catalog, "mended", slot, "run")
+    report = repair(spark, settings, catalog, "mended_keys", slot, "run")
     assert not report.widened, report.why
     assert 0 < report.keys < 12
-    after = results(settings, "mended", slot, "uniform")
+    after = results(settings, "mended_keys", slot, "uniform")
     mended = {key for _, key in after if after[_, key]["error_kind"] == "exact"}
     assert len(mended) == report.keys
     aggregate(spark, settings, catalog, "truth", slot, "run")
@@ -71,7 +71,7 @@ def test_failing_keys_are_mended_to_the_bits_of_the_exact_leg_and_the_others_sta
                 assert row[column] == exact[column], column
         else:
             assert row == before[place]
-    rows = Table(settings.table("runs", "mended")).read([("slot", "=", slot_name(slot))]).to_pylist()
+    rows = Table(settings.table("runs", "mended_keys")).read([("slot", "=", slot_name(slot))]).to_pylist()
     published = [row for row in rows if row["published"]]
     assert {row["repair_rows"] for row in published} == {report.rows}
     assert all(row["total_rows"] >= report.rows for row in published)

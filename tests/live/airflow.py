@@ -95,12 +95,12 @@ def live_airflow(settings: Settings, directory: Path) -> Iterator[AirflowApi]:
     services.migrate()
     with running(services):
         api = AirflowApi(home, services.check)
-        api.wait_until_up()
+        api.wait_until_up(patience=600.0)
         api.ensure_pool("spark", os.cpu_count() or 2)
         for name in DATASETS:
-            api.wait_for_dag(f"ingest_{name}")
+            api.wait_for_dag(f"ingest_{name}", patience=600.0)
         for name in QUERIES:
-            api.wait_for_dag(f"query_{name}")
+            api.wait_for_dag(f"query_{name}", patience=600.0)
         yield api
 
 

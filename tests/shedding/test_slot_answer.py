@@ -205,7 +205,7 @@ def test_results_have_the_columns_of_the_contract(settings):
     assert list(found.columns) == [
         "slot", "leg", "window_start", "window_end", "key", "mean", "mean_low", "mean_high", "mean_error", "n", "n_low",
         "n_high", "n_error", "error_kind", "confidence", "is_exact", "is_imputed", "sampling_rate", "sampled_rows",
-        "population", "raw_fingerprint", "spec_fingerprint",
+        "population",
     ]  # fmt: skip
     assert pa.types.is_timestamp(Table(settings.table("results", "q")).schema().field("window_start").type)
 

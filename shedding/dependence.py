@@ -1,0 +1,68 @@
+"""What an answer is a function of: the raw rows of certain slots, and certain parts of the specification.
+
+A run writes both fingerprints down. Rows that arrive late change the first one, so that the slots they reach are
+computed again; and what a run recorded of an audited slot is believed only while both are the ones of now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from shedding.audit_drift import audit_plan
+from shedding.audits import AuditPlan
+from shedding.memory import EXACT, FORMAT
+from shedding.sides import Side
+from shedding.spec.query import QuerySpec
+
+PARTS = ("dataset", "where", "join", "group_by", "measures", "top", "window", "schedule")
+SHED_PARTS = ("audit", "estimates")
+
+
+def slots_behind(query: QuerySpec, sides: Sequence[Side], slot: int, leg: str) -> list[int]:
+    """The slots whose raw rows decide what is published of a leg, oldest first.
+
+    The exact leg: those that its windows reach into. A shed leg: also those that these slots' rates and the
+    intervals were learnt from, and the same for the last audit, on which the gate's trust rests.
+    """
+    if leg == EXACT:
+        return query.timeline.slots_needed(slot)
+    plan = audit_plan(query, sides, slot)
+    found = _answered_from(query, plan, slot)
+    for audit in plan.priors(slot)[:1]:
+        if asks_the_last_audit(query, plan, slot):
+            found |= _answered_from(query, audit_plan(query, sides, audit), audit)
+    return sorted(found)
+
+
+def asks_the_last_audit(query: QuerySpec, plan: AuditPlan, slot: int) -> bool:
+    """Whether the gate looks at the audit before the slot: where the slot has none, or its keys are compared."""
+    return not plan.is_audited(slot) or query.gate.row_count_change is not None
+
+
+def raw_fingerprint(query: QuerySpec, sides: Sequence[Side], slot: int, leg: str) -> str:
+    """Of the visible rows behind a leg's answer, as they are now."""
+    length = query.timeline.slot
+    slots = slots_behind(query, sides, slot, leg)
+    return _digest([[one, *(side.fingerprint(one, one + length) for side in sides)] for one in slots])
+
+
+def spec_fingerprint(query: QuerySpec, leg: str) -> str:
+    """Of what the specification says about a leg's answer; for the exact leg that is not its shedding."""
+    spec = query.model_dump(mode="json")
+    content: dict[str, Any] = {part: spec[part] for part in PARTS}
+    if leg != EXACT:
+        content |= {part: spec[part] for part in SHED_PARTS}
+        content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
+    return _digest([FORMAT, content])
+
+
+def _answered_from(query: QuerySpec, plan: AuditPlan, slot: int) -> set[int]:
+    needed = query.timeline.slots_needed(slot)
+    return {*needed, *(prior for one in (*needed, *plan.priors(slot)) for prior in plan.priors(one))}
+
+
+def _digest(content: Any) -> str:
+    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=12).hexdigest()
