@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from infra.airflow_home import SHORT_JOBS
 from shedding.config import Settings
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def spark() -> Iterator[SparkSession]:
     """The suite's one session; jobs called in-process find and use it."""
     from shedding.spark.session import start_session
 
-    session = start_session(Settings(master="local[2]"), "sluice-tests")
+    session = start_session(Settings(master="local[2]", java_options=SHORT_JOBS), "sluice-tests")
     yield session
     session.stop()
 
