@@ -28,7 +28,7 @@ lint: setup ## ruff (rules and format) and mypy
 	@$(BIN)/mypy
 
 test: lint ## lint, types and every test
-	@$(BIN)/pytest -n 2 --dist loadfile
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: setup ## the tests that need no Spark, Airflow or real data, under 2 minutes
 	@$(BIN)/pytest -n 2 -m "not spark and not airflow and not chaos and not data and not slow"

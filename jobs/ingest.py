@@ -86,7 +86,11 @@ def ingest(
     queue = list(batches(plan.intakes))
     for number, batch in enumerate(queue, 1):
         progress(f"batch {number} of {len(queue)}: {', '.join(i.name for i in batch[:3])}{' ...' * (len(batch) > 3)}")
-        done = store_batch(session, settings, spec, batch, counted, now, uuid.uuid4().hex[:8])
+        try:
+            done = store_batch(session, settings, spec, batch, counted, now, uuid.uuid4().hex[:8])
+        except SourceError as error:
+            refused.append(str(error))
+            continue
         report = report.plus(done)
         progress(f"batch {number} of {len(queue)}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
     if interval is not None and spec.source.kind != "generator":
@@ -129,6 +133,8 @@ def _session(spark: SparkSession) -> SparkSession:
     # What a check says of a column would be said again of every column made from it, by the thousand.
     session.conf.set("spark.sql.constraintPropagation.enabled", "false")
     session.conf.set("spark.sql.maxConcurrentOutputFileWriters", "16")
+    # Timestamps in nanoseconds, as pandas writes them, come as numbers and are cut to microseconds.
+    session.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     # Eight bytes with statistics; the default takes twelve without.
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     # Every u is another: a dictionary would be begun for each file, and given up.

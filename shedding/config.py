@@ -41,13 +41,16 @@ class Settings(BaseModel):
                 values[field] = variable
         values.update({name: value for name, value in overrides.items() if value is not None})
         try:
-            return cls.model_validate(values)
+            settings = cls.model_validate(values)
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0]) if first["loc"] else "settings"
             raise ConfigError(
                 f"setting {name} (variable SLUICE_{name.upper()}) is {first['input']!r}: {first['msg']}"
             ) from error
+        if Path(settings.warehouse).is_file():
+            raise ConfigError(f"the warehouse {settings.warehouse} is a file; name a directory (SLUICE_WAREHOUSE)")
+        return settings
 
     def table(self, *parts: str) -> str:
         """The location of a table, e.g. `table("raw", "taxi")`."""

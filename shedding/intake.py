@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shedding.arrivals import Arrivals, Source
+from shedding.errors import SourceError
 from shedding.landing import LandedFile
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import format_instant
@@ -49,6 +50,15 @@ def reading(dataset: DatasetSpec) -> str:
 def plan_files(dataset: DatasetSpec, files: list[LandedFile], arrivals: Arrivals) -> Plan:
     """Same content, any name: known. Same name, new content (or a new way of reading it): replaces the old rows."""
     manner = reading(dataset)
+    contents: dict[str, set[str]] = {}
+    for file in files:
+        contents.setdefault(file.name, set()).add(file.content)
+    doubled = [file.path for file in files if len(contents[file.name]) > 1]
+    if doubled:
+        raise SourceError(
+            f"{doubled[1]} has the name of {doubled[0]} and other content; a file replaces the rows of the one that "
+            "had its name before: rename it, or ingest them one after the other"
+        )
     names = {source.name: source for source in arrivals.visible}
     keys = {file.name: f"{file.content}.{manner}" for file in files}
     leaving = {name for name, key in keys.items() if name in names and names[name].content_hash != key}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import sys
@@ -18,6 +19,7 @@ from shedding.spec.dataset import DatasetSpec, DelimitedSource, FileSource, Parq
 
 CHUNK = 1 << 22
 _PEEK = 1 << 16
+_GLOB_SIGNS = frozenset("*?[]{}:\\")
 _DAMAGES = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -26,7 +28,8 @@ class LandedFile:
     """A file that can be ingested: its name below the landing directory, its content's hash, its layout.
 
     `layout` is what tells files apart that cannot be read together: header names, or a Parquet schema. Of a text,
-    `lines` are all its lines and `before` those before each block of it; a compressed one is one block.
+    `lines` are all its lines and `before` those before each block of it; a compressed one is one block. `nul` says
+    that bytes of value 0 are somewhere among them.
     """
 
     path: Path
@@ -36,6 +39,7 @@ class LandedFile:
     layout: tuple[str, ...]
     lines: int = 0
     before: tuple[int, ...] = (0,)
+    nul: bool = False
 
 
 def landed_files(settings: Settings, dataset: DatasetSpec) -> list[Path]:
@@ -53,23 +57,38 @@ def inspect(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFile:
     Raises SourceError for a file that is missing, empty, cut short, binary where text is declared, or without a
     declared column. Nothing of such a file is kept.
     """
+    try:
+        return _inspected(settings, dataset, path)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read ({error.strerror}); mend its permissions, or remove it") from error
+
+
+def _inspected(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFile:
     if not path.is_file():
         raise SourceError(f"{path} does not exist or is no file; check the name")
+    strange = sorted({sign for sign in str(path.resolve()) if sign in _GLOB_SIGNS or ord(sign) < ord(" ")})
+    if strange:
+        raise SourceError(f"{path} has {' '.join(map(repr, strange))} in its name, which Spark misreads; rename it")
     size = path.stat().st_size
     if size == 0:
         raise SourceError(f"{path} is empty; deliver it again, or remove it")
     layout = _parquet_layout(path) if isinstance(dataset.source, ParquetSource) else _text_layout(path, dataset)
     if isinstance(dataset.source, ParquetSource) or _has_header(dataset):
-        names = {part.split(":")[0] for part in layout}
+        listed = [part.split(":")[0] for part in layout]
+        names = set(listed)
+        doubled = sorted({name for name in listed if listed.count(name) > 1})
+        if doubled:
+            raise SourceError(f"{path} has the column {doubled[0]!r} more than once; rename or remove one of them")
         missing = [c.source or c.name for c in dataset.columns if (c.source or c.name) not in names]
         if missing:
             raise SourceError(
                 f"{path} lacks the declared column{'s' * (len(missing) > 1)} {', '.join(missing)}; it has "
-                f"{', '.join(sorted(names))[:300]}; mend the file, or `source:` in datasets/{dataset.name}.yaml"
+                f"{', '.join(sorted(names - {''}))[:300] or 'none'}; mend the file, or `source:` in "
+                f"datasets/{dataset.name}.yaml"
             )
     content, counter = _passed(path, isinstance(dataset.source, ParquetSource))
     place = path.resolve(), _name(settings, path)
-    return LandedFile(*place, content, size, layout, counter.lines, tuple(counter.before))
+    return LandedFile(*place, content, size, layout, counter.lines, tuple(counter.before), counter.nul)
 
 
 def _has_header(dataset: DatasetSpec) -> bool:
@@ -99,12 +118,29 @@ def _passed(path: Path, binary: bool) -> tuple[str, LineCounter]:
 def _unzipped_lines(path: Path) -> LineCounter:
     counter = LineCounter(sys.maxsize)
     try:
-        with gzip.open(path, "rb") as stream:
-            for chunk in _chunks(cast(IO[bytes], stream)):
+        with path.open("rb") as stream:
+            for chunk in _unzipped(stream):
                 counter.add(chunk)
     except _DAMAGES as error:
         raise _damaged(path, error) from error
     return counter
+
+
+def _unzipped(stream: IO[bytes]) -> Iterator[bytes]:
+    """What a gzip file holds, one member after another; bytes that are no member are damage, also zeros.
+
+    Python's reader passes over zeros at the end, Hadoop's fails on them in the middle of a job.
+    """
+    member = zlib.decompressobj(wbits=31)
+    for chunk in _chunks(stream):
+        rest = chunk
+        while rest:
+            if member.eof:
+                member = zlib.decompressobj(wbits=31)
+            yield member.decompress(rest)
+            rest = member.unused_data
+    if not member.eof:
+        raise EOFError("it ends in the middle")
 
 
 def _damaged(path: Path, error: Exception) -> SourceError:
@@ -140,7 +176,9 @@ def _header(path: Path, line: bytes, dataset: DatasetSpec) -> tuple[str, ...]:
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}, line 1 is not UTF-8 text ({error}); deliver UTF-8") from error
-    return tuple(name.strip().strip('"') for name in text.split(mark))
+    if mark in (None, "\t"):
+        return tuple(name.strip().strip('"') for name in text.split(mark))
+    return tuple(name.strip() for name in next(csv.reader([text], delimiter=mark, skipinitialspace=True)))
 
 
 def _parquet_layout(path: Path) -> tuple[str, ...]:

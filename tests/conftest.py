@@ -7,15 +7,35 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
+from infra.airflow_home import SHORT_JOBS
 from shedding.config import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# A law holds or does not: no clock decides, and every run looks at the same examples.
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("suite")
+
 ROOT = Path(__file__).resolve().parent.parent
+DEAR = (("airflow", "chaos"), ("slow",), ("spark",))
+"""Marks of tests that take long, the dearest first."""
 DATA = Path(os.environ.get("SLUICE_TEST_DATA", ROOT.parent / "shared" / "data"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The dearest files first, so that the many cheap tests fill what is left when workers share the suite.
+
+    Within a file, and among files that are equally dear, the order stays.
+    """
+    dearest: dict[Path, int] = {}
+    for item in items:
+        marks = [place for place, names in enumerate(DEAR) if any(item.get_closest_marker(name) for name in names)]
+        dearest[item.path] = min(dearest.get(item.path, len(DEAR)), *marks, len(DEAR))
+    items.sort(key=lambda item: dearest[item.path])
 
 
 @pytest.fixture
@@ -31,7 +51,7 @@ def spark() -> Iterator[SparkSession]:
     """The suite's one session; jobs called in-process find and use it."""
     from shedding.spark.session import start_session
 
-    session = start_session(Settings(master="local[2]"), "sluice-tests")
+    session = start_session(Settings(master="local[2]", java_options=SHORT_JOBS), "sluice-tests")
     yield session
     session.stop()
 

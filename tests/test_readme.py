@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from infra.airflow_home import SHORT_JOBS
 from shedding.spec import load_catalog
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,10 +46,22 @@ def test_the_example_query_is_valid(tmp_path: Path) -> None:
     assert list(catalog.queries) == ["taxi_zone_tip"]
 
 
+def small_taxi(specs: Path) -> Path:
+    """The repository's specifications with fewer trips an hour."""
+    for kind in ("datasets", "queries"):
+        shutil.copytree(ROOT / "jobs" / kind, specs / kind)
+    text = (specs / "datasets" / "taxi.yaml").read_text()
+    assert "rows_per_hour: 20000" in text
+    (specs / "datasets" / "taxi.yaml").write_text(text.replace("rows_per_hour: 20000", "rows_per_hour: 3000"))
+    return specs
+
+
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_commands_and_the_snippet_run_in_the_order_of_the_readme(tmp_path: Path) -> None:
     environment = {
         **os.environ, "SLUICE_WAREHOUSE": str(tmp_path / "warehouse"), "SLUICE_DOCS": str(tmp_path / "docs"),
+        "SLUICE_SPECS": str(small_taxi(tmp_path / "specs")), "SLUICE_JAVA_OPTIONS": SHORT_JOBS,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }  # fmt: skip
     outputs = {}

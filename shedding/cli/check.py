@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from shedding.config import Settings
+from shedding.errors import SpecError
 from shedding.spec import Catalog, QuerySpec, load_catalog
 from shedding.spec.durations import format_duration
 
@@ -19,6 +20,8 @@ def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """0 where every file is valid, else 1."""
     catalog = load_catalog(settings.specs)
+    if not any((settings.specs / kind).is_dir() for kind in ("datasets", "queries")):
+        raise SpecError(f"{settings.specs} has neither datasets/ nor queries/; name another with --specs")
     for problem in catalog.problems:
         print(problem)
     for note in notes(catalog, settings):

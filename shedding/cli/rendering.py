@@ -77,7 +77,7 @@ def _cell(value: Any) -> str:
         return instant_text(value)
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = str(value)
+    text = "".join(sign if sign.isprintable() else " " for sign in str(value))  # a key may hold ends of lines
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from shedding.cli.arguments import instant
@@ -12,11 +12,14 @@ from shedding.cli.rendering import plain_rows, render
 from shedding.config import Settings
 from shedding.errors import DataError, SluiceError
 from shedding.spec.durations import format_instant
+from shedding.spec.problems import did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SORTED_BY = 6
+OF_DATASETS = ("raw", "concepts", "quarantine", "ingests")
+OF_QUERIES = ("published", "results", "runs", "verdicts", "panes")
 TIMES = ("window_start", "pane_start", "at", "event_time")
 
 
@@ -25,7 +28,7 @@ def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = subparsers.add_parser("show", help="rows of a table: published/QUERY, runs/QUERY, quarantine/NAME, ...")
     parser.add_argument("table", metavar="TABLE", help="e.g. published/taxi_route_fare")
     parser.add_argument("--window", type=instant, metavar="T", help="only the window that starts at T")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="at most N rows (0: all; default 20)")
+    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="at most N rows (0: all; default 20)")
     parser.add_argument("--format", choices=("table", "csv", "json"), default="table")
     parser.set_defaults(run=run)
 
@@ -34,7 +37,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """0 once the rows are printed, none included."""
     rows = newest_rows(settings, arguments.table, window=arguments.window, limit=arguments.limit)
     text = render(plain_rows(rows), rows.column_names, arguments.format)
-    print(text)
+    if text:  # no rows are no lines of JSON, not an empty one
+        print(text)
     if arguments.format == "table":
         print(f"({rows.num_rows} rows)")
     return 0
@@ -47,7 +51,7 @@ def newest_rows(settings: Settings, name: str, *, window: int | None = None, lim
 
     location = _location(settings, name)
     if not DeltaTable.is_deltatable(location):
-        raise DataError(_nothing_there(name))
+        raise DataError(_nothing_there(settings, name))
     table = DeltaTable(location)
     # delta-rs's own engine: pyarrow's would import pandas, which alone takes longer than the answer.
     engine = QueryBuilder().register("rows", table)
@@ -75,13 +79,18 @@ def _location(settings: Settings, name: str) -> str:
     return settings.table(*parts)
 
 
-def _nothing_there(name: str) -> str:
+def _nothing_there(settings: Settings, name: str) -> str:
     kind, _, owner = name.partition("/")
+    if kind not in (*OF_DATASETS, *OF_QUERIES):
+        kinds = [*OF_QUERIES, *OF_DATASETS]
+        return f"there is no kind of table {kind!r}{did_you_mean(kind, kinds)}; kinds: {', '.join(kinds)}"
+    folder = Path(settings.table(kind))
+    near = did_you_mean(owner, sorted(entry.name for entry in folder.iterdir())) if folder.is_dir() else ""
     if kind == "quarantine":
-        return f"{name} holds nothing: no row of a dataset and no slot of a query {owner} was refused"
-    if kind in ("raw", "concepts", "ingests"):
-        return f"{name} holds nothing yet; fill it with: sluice ingest {owner.partition('/')[0]}"
-    return f"{name} holds nothing yet; fill it with: sluice run {owner} --from T --to T"
+        return f"{name} holds nothing{near}: no row of a dataset and no slot of a query {owner} was refused"
+    if kind in OF_DATASETS:
+        return f"{name} holds nothing yet{near}; fill it with: sluice ingest {owner.partition('/')[0]}"
+    return f"{name} holds nothing yet{near}; fill it with: sluice run {owner} --from T --to T"
 
 
 def _conditions(table: Any, window: int | None, limit: int) -> Iterator[str]:
@@ -106,3 +115,9 @@ def _order(schema: pa.Schema, window: int | None) -> str:
     others = [f.name for f in schema if f.name not in times and not types.is_nested(f.type)][:SORTED_BY]
     order = [f'"{name}" DESC' for name in times] + [f'"{name}"' for name in others]
     return f" ORDER BY {', '.join(order)}" if order else ""
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows; write e.g. 20, or 0 for all")
+    return int(text)

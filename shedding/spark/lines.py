@@ -17,6 +17,8 @@ from shedding.line_count import BLOCK
 from shedding.spark.parse import Check
 
 _BLANKS = {"whitespace": r"\s+", "any": r"[\s,]+"}
+_ENDS = {"whitespace": " \t\x0b\f", "any": " \t\x0b\f,"}
+"""Of delimiters that are several signs: what stands between two fields, and at the ends of a line means nothing."""
 _PLACES = ["_file", "_block", "_first", "_source", "_content"]
 _IN_TASK = (1 << 33) - 1  # the part of Spark's increasing ids that counts within a task
 
@@ -91,10 +93,15 @@ def fields(delimiter: str) -> Column:
     """The fields of `_record` as an array of texts; quotes are honoured where the delimiter may be quoted."""
     record = fn.col("_record")
     if delimiter in _BLANKS:
-        return fn.split(fn.trim(record), _BLANKS[delimiter])
+        return fn.split(bare(delimiter), _BLANKS[delimiter])
     mark = mark_of(delimiter)
     plain = fn.split(record, re.escape(mark), -1)
     return plain if mark == "\t" else fn.when(fn.contains(record, fn.lit('"')), _quoted(mark)).otherwise(plain)
+
+
+def bare(delimiter: str) -> Column:
+    """`_record` without the signs at its ends that separate no fields."""
+    return fn.trim(fn.col("_record"), fn.lit(_ENDS[delimiter]))
 
 
 def mark_of(delimiter: str) -> str:
@@ -107,7 +114,7 @@ def tidied(delimiter: str, count: int, ragged: bool) -> Column:
     record = fn.col("_record")
     mark = mark_of(delimiter)
     if delimiter in _BLANKS:
-        record = fn.regexp_replace(fn.trim(record), _BLANKS[delimiter], mark)
+        record = fn.regexp_replace(bare(delimiter), _BLANKS[delimiter], mark)
     if not ragged:
         return record
     short = fn.rtrim(record, fn.lit(mark))
@@ -145,9 +152,12 @@ def _unquoted(field: Column) -> Column:
     return fn.when(field.startswith('"'), fn.replace(inside, fn.lit('""'), fn.lit('"'))).otherwise(field)
 
 
-def sound_text() -> Check:
-    """The line is UTF-8."""
-    return Check(~fn.is_valid_utf8("_record"), fn.lit(""), fn.lit("not UTF-8 text"))
+def sound_text(files: list[TextFile]) -> list[Check]:
+    """The line is UTF-8 and, looked at only where a file has such bytes, without zeros."""
+    found = [Check(~fn.is_valid_utf8("_record"), fn.lit(""), fn.lit("not UTF-8 text"))]
+    if any(text.file.nul for text in files):
+        found.append(Check(fn.instr("_record", "\0") > 0, fn.lit(""), fn.lit("a byte of value 0 in the text")))
+    return found
 
 
 def closed_quotes() -> Check:

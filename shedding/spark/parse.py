@@ -60,6 +60,8 @@ def parsed(column: ColumnSpec, raw: Column, kind: str, zone: str) -> Column:
         if column.type in ("int", "bigint"):
             number = fn.when(raw == fn.floor(raw), raw)
         return number.try_cast(column.type)
+    if kind.startswith("decimal") and column.type in ("int", "bigint"):
+        return fn.when(raw == fn.floor(raw), raw).try_cast(column.type)
     return raw.try_cast(column.type)
 
 
@@ -178,7 +180,10 @@ def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:
     return raw.try_cast(column.type)
 
 
-_ZONED = r"(?i)\d\s*(z|utc|gmt|[+-]\d{1,2}:?\d{2})\s*$"
+_ZONED = (
+    r"(?i)(\d\s*(z|utc|gmt|[+-]\d{1,2}:?\d{2})"
+    r"|:\d{1,2}([.]\d+)?\s*([a-z][a-z0-9_/+-]*|[+-]\d{1,2}(:?\d{2}){0,2}))\s*$"  # also a zone's name, or hours alone
+)
 
 
 def _moment(column: ColumnSpec, raw: Column) -> Column:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException, ArithmeticException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
@@ -13,6 +14,7 @@ from shedding.generators.registry import generate
 from shedding.landing import LandedFile
 from shedding.spark.lines import (
     TextFile,
+    bare,
     closed_quotes,
     fields,
     file_uri,
@@ -24,10 +26,22 @@ from shedding.spark.lines import (
     typed_row,
 )
 from shedding.spark.parse import Check, parsed, raw_name, unreadable
-from shedding.spec.dataset import DatasetSpec, DelimitedSource, GeneratorSource, ParquetSource, TransactionSource
+from shedding.spec.dataset import (
+    ColumnSpec,
+    DatasetSpec,
+    DelimitedSource,
+    GeneratorSource,
+    ParquetSource,
+    TransactionSource,
+)
 
 _READABLE = ("string", "int", "bigint", "smallint", "tinyint", "double", "float", "boolean", "timestamp",
              "timestamp_ntz", "date", "void", "decimal", "array<string>")  # fmt: skip
+_SOURCES = {
+    "timestamp": ("string", "timestamp", "date", "void"),
+    "date": ("string", "timestamp", "date", "void"),
+    "array<string>": ("array<string>", "void"),
+}  # what may be read as these; a number says not what it counts
 _NATIVE = ("int", "bigint", "boolean")  # what Spark's CSV parser reads as strictly as declared
 
 
@@ -78,31 +92,47 @@ def _delimited(spark: SparkSession, dataset: DatasetSpec, source: DelimitedSourc
     given = [fn.col(f"_row.c{place}").alias(raw_name(index)) for index, place in enumerate(places)]
     frame = lines.withColumn("_row", row).select("*", *given, fn.xxhash64("_content", "_line").alias("_identity"))
     kinds = {column.name: types[place] for place, column in zip(places, dataset.columns, strict=True)}
-    why = malformed(dataset, places, fields(source.delimiter), len(layout))
-    checks = [sound_text(), Check(fn.col("_row.broken").isNotNull(), *why)]
+    why = malformed(dataset, places, fields(source.delimiter), len(layout), mark)
+    checks = sound_text(_text_files(parts))
     if mark not in " \t":
-        checks.insert(1, closed_quotes())
+        checks.append(closed_quotes())
+    checks.append(Check(fn.col("_row.broken").isNotNull(), *why))
     return Records(frame, kinds, checks, sum(file.lines for file in _files(parts)))
 
 
-def malformed(dataset: DatasetSpec, places: list[int], found: Column, count: int) -> tuple[Column, Column]:
+def malformed(dataset: DatasetSpec, places: list[int], found: Column, count: int, mark: str) -> tuple[Column, Column]:
     """Column and reason of a line that cannot be read as declared: its fields looked at one by one, as texts."""
     texts = [fn.get(found, fn.lit(place)) for place in places]
     checks = [right_count(found, count)]
     for column, text in zip(dataset.columns, texts, strict=True):
         if column.type in _NATIVE:
-            checks.append(unreadable(column, parsed(column, text, "string", dataset.event_time.zone), text, "string"))
+            checks.append(
+                unreadable(column, _as_strictly(column, text, dataset.event_time.zone, mark), text, "any text")
+            )
     name, reason = fn.when(checks[0].broken, checks[0].column), fn.when(checks[0].broken, checks[0].reason)
     for check in checks[1:]:
         name, reason = name.when(check.broken, check.column), reason.when(check.broken, check.reason)
     return name.otherwise(""), reason.otherwise("cannot be read as declared")
 
 
+def _as_strictly(column: ColumnSpec, text: Column, zone: str, mark: str) -> Column:
+    """The value that Spark's CSV parser reads; of truths it takes only the words. Not null where nothing was given."""
+    value = parsed(column, text, "string", zone)
+    if column.type == "boolean":
+        value = fn.when(fn.lower(fn.trim(text)).isin("true", "false"), value)
+    if mark in " \t":  # there blanks are part of a field
+        value = fn.when(fn.trim(text) == text, value)
+    return fn.when(text == "", fn.lit(0).cast(column.type)).otherwise(value)
+
+
 def _transactions(spark: SparkSession, dataset: DatasetSpec, source: TransactionSource, parts: list[Part]) -> Records:
     lines = read_lines(spark, _text_files(parts), header=False)
     delimiter = "," if source.delimiter == "comma" else source.delimiter
     names = fn.create_map(*[fn.lit(text) for part in parts for text in (part.source_id, part.name.rsplit("/", 1)[-1])])
-    lines = lines.withColumn("_fields", fields(delimiter)).withColumn("_file", names[fn.col("_source")])
+    # A line without any item is no basket; of a declared comma every empty field is an item that is missing.
+    idle = fn.col("_idle") | (bare("any") == "")
+    lines = lines.withColumn("_idle", idle).withColumn("_fields", fields(delimiter))
+    lines = lines.withColumn("_file", names[fn.col("_source")])
     if source.items == "exploded":
         lines = lines.select("*", fn.posexplode("_fields").alias("_position", "_item"))
         available = {"item": (fn.col("_item"), "string"), "position": (fn.col("_position"), "int")}
@@ -113,7 +143,7 @@ def _transactions(spark: SparkSession, dataset: DatasetSpec, source: Transaction
     available |= {"transaction": (fn.col("_line"), "bigint"), "file": (fn.col("_file"), "string")}
     given = _given(dataset, {name: column for name, (column, _) in available.items()})
     kinds = {column.name: available[column.source or column.name][1] for column in dataset.columns}
-    return Records(lines.select("*", *given, identity.alias("_identity")), kinds, [sound_text()])
+    return Records(lines.select("*", *given, identity.alias("_identity")), kinds, sound_text(_text_files(parts)))
 
 
 def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Records:
@@ -121,8 +151,13 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
 
     files = _files(parts)
     # Columns of Arrow's null type have no Parquet type that Spark knows; they hold nothing to read.
-    nulls = {name for name, _, kind in (entry.partition(":") for entry in files[0].layout) if kind == "null"}
-    rows = spark.read.parquet(*[str(file.path) for file in files])
+    stored = {name: kind for name, _, kind in (entry.partition(":") for entry in files[0].layout)}
+    nulls = {name for name, kind in stored.items() if kind == "null"}
+    try:
+        rows = spark.read.parquet(*[str(file.path) for file in files])
+    except (AnalysisException, ArithmeticException) as error:
+        first = str(error).splitlines()[0]
+        raise SourceError(f"{files[0].path} has a column that Spark cannot read ({first}); write it anew") from error
     types = {name: kind for name, kind in rows.dtypes if name not in nulls}
     kinds: dict[str, str] = {}
     given: dict[str, Column] = {}
@@ -130,9 +165,13 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
         name = column.source or column.name
         kinds[column.name] = types.get(name, "void")
         given[name] = fn.col(f"`{name}`") if name in types else fn.lit(None)
-        if not kinds[column.name].startswith(_READABLE):
+        if "[ns" in stored[name] and kinds[column.name] == "bigint":  # Spark has no such timestamps and reads numbers
+            given[name] = fn.timestamp_micros(fn.floor(given[name] / 1000))
+            kinds[column.name] = "timestamp" if "tz=" in stored[name] else "timestamp_ntz"
+        if not kinds[column.name].startswith(_SOURCES.get(column.type, _READABLE)):
             raise SourceError(
-                f"{files[0].path}: column {name} is {kinds[column.name]}, which no declared type can read"
+                f"{files[0].path}: column {name} is {kinds[column.name]}, which cannot be read as the declared "
+                f"{column.type}; declare another type in datasets/{dataset.name}.yaml, or mend the file"
             )
     places = {
         "_file": [file_uri(spark, file.path) for file in files],

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from infra.airflow_home import SHORT_JOBS
 from shedding.config import Settings
 from shedding.spec import load_catalog
 from shedding.spec.durations import parse_instant
@@ -44,7 +45,7 @@ _FARES: dict[str, Any] = {
 def build(directory: Path) -> Settings:
     """The specifications below `directory`, and settings with a warehouse beside them."""
     trips = generated_trips(rows_per_hour=600, every="6 hours")
-    return small_world(directory, [trips], [_FARES], master="local[2]")
+    return small_world(directory, [trips], [_FARES], master="local[2]", java_options=SHORT_JOBS)
 
 
 def build_beside(directory: Path, ingested: Settings) -> Settings:

@@ -22,7 +22,7 @@ from tests.jobs.slots_in_order import END, QUERY, SLOT, SLOTS, START, build, bui
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[2]
 SHUFFLED = random.Random(5).sample(SLOTS, len(SLOTS))
 
@@ -72,7 +72,11 @@ def test_two_processes_at_once_on_one_warehouse_publish_the_same_rows(
 ) -> None:
     settings = build_beside(tmp_path, city)
     both = [start(tmp_path, SLOTS[::2]), start(tmp_path, SLOTS[::-2])]
-    said = [process.communicate(timeout=300)[0] for process in both]
+    try:
+        said = [process.communicate(timeout=900)[0] for process in both]
+    finally:
+        for process in both:
+            process.kill()
     assert [process.returncode for process in both] == [0, 0], said
     assert published(settings) == forwards
 

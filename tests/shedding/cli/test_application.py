@@ -57,6 +57,29 @@ def test_from_after_to_is_refused(specs: Path, capsys: pytest.CaptureFixture[str
     assert "swap them" in one_line(capsys.readouterr().err)
 
 
+def test_a_warehouse_that_is_a_file_is_refused(specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("x")
+    assert main(["--specs", str(specs), "--warehouse", str(tmp_path / "file"), "status"]) == 2
+    assert "is a file; name a directory" in one_line(capsys.readouterr().err)
+
+
+def test_a_directory_without_specifications_is_no_good_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--specs", str(tmp_path), "check"]) == 2
+    assert "has neither datasets/ nor queries/" in one_line(capsys.readouterr().err)
+
+
+def test_a_reader_that_has_enough_ends_the_command_in_silence(published_warehouse: Path) -> None:
+    code = (
+        "import os, sys; from shedding.cli import main; "
+        "read, write = os.pipe(); os.close(read); os.dup2(write, 1); "
+        f"sys.exit(main(['--warehouse', {str(published_warehouse)!r}, 'show', 'published/fares', '--format', 'csv']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_command_starts_without_heavy_packages() -> None:
     heavy = ["pyspark", "pandas", "great_expectations", "deltalake", "airflow", "scipy"]
     code = f"import sys; from shedding.cli.application import parser; parser(); print(set({heavy}) & set(sys.modules))"

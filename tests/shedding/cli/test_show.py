@@ -7,9 +7,11 @@ import io
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from shedding.cli.application import main
+from shedding.tables import Table
 
 
 def show(warehouse: Path, *arguments: str) -> int:
@@ -65,3 +67,49 @@ def test_nothing_published_yet_says_what_fills_it(tmp_path: Path, capsys: pytest
 def test_a_name_outside_the_warehouse_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert show(tmp_path, name) == 2
     assert "names no table" in capsys.readouterr().err
+
+
+def test_near_names_and_kinds_are_suggested(published_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(published_warehouse, "published/fare") == 2
+    assert "published/fare holds nothing yet (did you mean fares?); fill it with" in capsys.readouterr().err
+    assert show(published_warehouse, "publishd/fares") == 2
+    assert "no kind of table 'publishd' (did you mean published?); kinds: published, " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("limit", ["-1", "x", "1.5", ""])
+def test_a_limit_that_is_no_count_is_refused(limit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        show(tmp_path, "published/fares", f"--limit={limit}")
+    assert stop.value.code == 2
+    assert "is no number of rows; write e.g. 20, or 0 for all" in capsys.readouterr().err
+
+
+def test_strange_keys_break_neither_the_table_nor_its_readers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = ['a\nb\t"c", d', "é💥", "", "x" * 5000, None]
+    table = Table(str(tmp_path / "published" / "fares"), ("slot",))
+    rows = pa.table({"slot": ["s"] * 5, "route": pa.array(keys, pa.string()), "fare": [1.0, -0.0, 1e300, None, 5e-324]})
+    table.replace(rows, {"slot": "s"}, {})
+
+    assert show(tmp_path, "published/fares", "--format", "json") == 0
+    by_json = [json.loads(line)["route"] for line in capsys.readouterr().out.splitlines()]
+    assert show(tmp_path, "published/fares", "--format", "csv") == 0
+    by_csv = [row["route"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out, newline=""))]
+    assert show(tmp_path, "published/fares") == 0
+    lines = capsys.readouterr().out.splitlines()
+
+    assert sorted(by_json, key=str) == sorted(keys, key=str)
+    assert sorted(by_csv) == sorted(key or "" for key in keys)
+    assert len(lines) == 2 + len(keys) + 1
+
+
+def test_a_table_without_rows_is_no_line_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table(str(tmp_path / "published" / "fares"), ("slot",))
+    table.replace(pa.table({"slot": ["s"], "route": ["a"]}), {"slot": "s"}, {})
+    table.replace(pa.table({"slot": pa.array([], pa.string()), "route": pa.array([], pa.string())}), {"slot": "s"}, {})
+
+    assert show(tmp_path, "published/fares", "--format", "json") == 0
+    assert capsys.readouterr().out == ""
+    assert show(tmp_path, "published/fares", "--format", "csv") == 0
+    assert capsys.readouterr().out == "slot,route\n"
