@@ -86,7 +86,7 @@ def ingest(
     queue = list(batches(plan.intakes))
     for number, batch in enumerate(queue, 1):
         progress(f"batch {number} of {len(queue)}: {', '.join(i.name for i in batch[:3])}{' ...' * (len(batch) > 3)}")
-        done = store_batch(session, settings, spec, batch, counted, now, uuid.uuid4().hex[:8])
+        done = store_batch(session, settings, spec, batch, counted, now, uuid.uuid4().hex)
         report = report.plus(done)
         progress(f"batch {number} of {len(queue)}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
     if interval is not None and spec.source.kind != "generator":

@@ -225,8 +225,8 @@ def _check(
 
 
 def _source_id(intake: Intake, attempt: str) -> str:
-    """Its content and the attempt in few letters: every raw row carries it."""
-    return f"{hashlib.blake2b(intake.content_hash.encode(), digest_size=6).hexdigest()}@{attempt}"
+    """Of this content and this attempt alone, and short, since every raw row carries it."""
+    return hashlib.blake2b(f"{intake.content_hash}@{attempt}".encode(), digest_size=8).hexdigest()
 
 
 def _row(state: str, source: str, intake: Intake) -> dict[str, Any]:
