@@ -142,7 +142,6 @@ def _write_raw(
         seen,
         fn.count("*").alias("rows"),
         fn.count("_verdict").alias("read"),
-        fn.count_if(fn.col("_verdict") == 0).alias("kept"),
         fn.count_if(fn.col("_verdict") > 0).alias("broken"),
         *[fn.count_if(fn.col("_verdict") == -place).alias(f"excluded{place}") for place in range(1, len(reasons) + 1)],
     )
@@ -152,11 +151,18 @@ def _write_raw(
     if refined.dataset.layout.kind == "ranked":
         rows = ranked(rows, refined.dataset, total)
         append(rows, uri, partition_by, metadata, file_rows(total), indexed=len(LEADING) + 1)
-        return dict(seen.get)
+        return _totals(seen)
     if 0 < sum(intake.size for intake in batch) < SMALL_BATCH:  # a generator cuts its rows by time already
         rows = rows.repartition(*partition_by)
     append(rows, uri, partition_by, metadata, indexed=len(LEADING))
-    return dict(seen.get)
+    return _totals(seen)
+
+
+def _totals(seen: Observation) -> dict[str, int]:
+    """What was observed, and what that leaves for `kept`: a record is kept, broken or excluded."""
+    found: dict[str, int] = dict(seen.get)
+    apart = sum(count for name, count in found.items() if name not in ("rows", "read"))
+    return found | {"kept": found["read"] - apart}
 
 
 def _write_broken(
