@@ -58,7 +58,7 @@ def store_batch(
     with blocks(spark):
         records = read_records(spark, dataset, read)
         refined = refine(dataset, records)
-        totals = _write_raw(settings, refined, batch, records.total, metadata)
+        totals = _write_raw(settings, refined, parts, records.total, metadata)
         broken = _write_broken(spark, settings, refined, parts, at, metadata) if totals["broken"] else {}
         excluded = _excluded(refined, totals, list(parts))
     rows = written(spark, settings, dataset, list(parts))
@@ -133,7 +133,7 @@ def catch_up(
 
 
 def _write_raw(
-    settings: Settings, refined: Refined, batch: list[Intake], total: int | None, metadata: dict[str, Any]
+    settings: Settings, refined: Refined, parts: dict[str, Intake], total: int | None, metadata: dict[str, Any]
 ) -> dict[str, int]:
     """Write the kept rows and count all records in the same pass."""
     seen = Observation("records")
@@ -145,14 +145,14 @@ def _write_raw(
         fn.count_if(fn.col("_verdict") > 0).alias("broken"),
         *[fn.count_if(fn.col("_verdict") == -place).alias(f"excluded{place}") for place in range(1, len(reasons) + 1)],
     )
-    rows = refined.kept(observed)
+    rows = refined.kept(observed, next(iter(parts)) if len(parts) == 1 else None)
     partition_by = partition_columns(refined.dataset)
     uri = settings.table("raw", refined.dataset.name)
     if refined.dataset.layout.kind == "ranked":
         rows = ranked(rows, refined.dataset, total)
         append(rows, uri, partition_by, metadata, file_rows(total), indexed=len(LEADING) + 1)
         return _totals(seen)
-    if 0 < sum(intake.size for intake in batch) < SMALL_BATCH:  # a generator cuts its rows by time already
+    if 0 < sum(intake.size for intake in parts.values()) < SMALL_BATCH:  # a generator cuts its rows by time already
         rows = rows.repartition(*partition_by)
     append(rows, uri, partition_by, metadata, indexed=len(LEADING))
     return _totals(seen)

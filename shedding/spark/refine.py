@@ -36,9 +36,13 @@ class Refined:
     dataset: DatasetSpec
     checks: list[Check]
 
-    def kept(self, frame: DataFrame | None = None) -> DataFrame:
-        """The raw rows, in the raw table's column order."""
-        rows = (self.frame if frame is None else frame).where("_verdict = 0")
+    def kept(self, frame: DataFrame, source: str | None) -> DataFrame:
+        """The raw rows of `frame`, in the raw table's column order; `source` is that of all of them, if they have one.
+
+        What all rows share Spark then adds last, instead of copying and shuffling it with each.
+        """
+        rows = frame.where("_verdict = 0")
+        rows = rows if source is None else rows.withColumn("_source", fn.lit(source))
         return rows.select(*raw_columns(self.dataset))
 
     def broken(self, names: Column, at: Column) -> DataFrame:

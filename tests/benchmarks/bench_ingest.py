@@ -46,12 +46,12 @@ def write_specs(directory: Path) -> Path:
     return directory
 
 
-def write_csv(spark: Any, directory: Path, rows: int) -> Path:
-    """One file of 24 hours in order of time, 3,000 routes of Zipf's popularity."""
+def write_csv(spark: Any, directory: Path, rows: int, routes: int = 3000) -> Path:
+    """One file of 24 hours in order of time, with routes of Zipf's popularity."""
     start = 1_704_067_200_000_000
     made = spark.range(0, rows, 1, 8).selectExpr(
         f"date_format(timestamp_micros({start} + id * {86_400_000_000 // rows}), 'yyyy-MM-dd HH:mm:ss.SSS') at",
-        "concat('r', cast(floor(pow(3000.0, (xxhash64(id) & 1048575) / 1048576.0)) AS int)) route",
+        f"concat('r', cast(floor(pow({routes}D, (xxhash64(id) & 1048575) / 1048576.0)) AS int)) route",
         "cast(pmod(xxhash64(id, 1), 260) AS int) zone",
         "round(2.5 + (xxhash64(id, 2) & 65535) / 1000.0, 2) fare",
     )
