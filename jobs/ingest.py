@@ -87,7 +87,7 @@ def ingest(
     for number, batch in enumerate(queue, 1):
         progress(f"batch {number} of {len(queue)}: {', '.join(i.name for i in batch[:3])}{' ...' * (len(batch) > 3)}")
         try:
-            done = store_batch(session, settings, spec, batch, counted, now, uuid.uuid4().hex[:8])
+            done = store_batch(session, settings, spec, batch, counted, now, uuid.uuid4().hex)
         except SourceError as error:
             refused.append(str(error))
             continue
@@ -140,6 +140,7 @@ def _session(spark: SparkSession) -> SparkSession:
     # Every u is another: a dictionary would be begun for each file, and given up.
     session.conf.set("parquet.enable.dictionary#u", "false")
     session.conf.set("parquet.size.statistics.enabled", "false")
+    session.conf.set("parquet.column.statistics.enabled#_source", "false")  # one value a file, which Delta notes
     return session
 
 

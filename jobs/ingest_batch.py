@@ -58,7 +58,7 @@ def store_batch(
     with blocks(spark):
         records = read_records(spark, dataset, read)
         refined = refine(dataset, records)
-        totals = _write_raw(settings, refined, batch, records.total, metadata)
+        totals = _write_raw(settings, refined, parts, records.total, metadata)
         broken = _write_broken(spark, settings, refined, parts, at, metadata) if totals["broken"] else {}
         excluded = _excluded(refined, totals, list(parts))
     rows = written(spark, settings, dataset, list(parts))
@@ -133,7 +133,7 @@ def catch_up(
 
 
 def _write_raw(
-    settings: Settings, refined: Refined, batch: list[Intake], total: int | None, metadata: dict[str, Any]
+    settings: Settings, refined: Refined, parts: dict[str, Intake], total: int | None, metadata: dict[str, Any]
 ) -> dict[str, int]:
     """Write the kept rows and count all records in the same pass."""
     seen = Observation("records")
@@ -142,21 +142,27 @@ def _write_raw(
         seen,
         fn.count("*").alias("rows"),
         fn.count("_verdict").alias("read"),
-        fn.count_if(fn.col("_verdict") == 0).alias("kept"),
         fn.count_if(fn.col("_verdict") > 0).alias("broken"),
         *[fn.count_if(fn.col("_verdict") == -place).alias(f"excluded{place}") for place in range(1, len(reasons) + 1)],
     )
-    rows = refined.kept(observed)
+    rows = refined.kept(observed, next(iter(parts)) if len(parts) == 1 else None)
     partition_by = partition_columns(refined.dataset)
     uri = settings.table("raw", refined.dataset.name)
     if refined.dataset.layout.kind == "ranked":
         rows = ranked(rows, refined.dataset, total)
         append(rows, uri, partition_by, metadata, file_rows(total), indexed=len(LEADING) + 1)
-        return dict(seen.get)
-    if 0 < sum(intake.size for intake in batch) < SMALL_BATCH:  # a generator cuts its rows by time already
+        return _totals(seen)
+    if 0 < sum(intake.size for intake in parts.values()) < SMALL_BATCH:  # a generator cuts its rows by time already
         rows = rows.repartition(*partition_by)
     append(rows, uri, partition_by, metadata, indexed=len(LEADING))
-    return dict(seen.get)
+    return _totals(seen)
+
+
+def _totals(seen: Observation) -> dict[str, int]:
+    """What was observed, and what that leaves for `kept`: a record is kept, broken or excluded."""
+    found: dict[str, int] = dict(seen.get)
+    apart = sum(count for name, count in found.items() if name not in ("rows", "read"))
+    return found | {"kept": found["read"] - apart}
 
 
 def _write_broken(
@@ -225,8 +231,8 @@ def _check(
 
 
 def _source_id(intake: Intake, attempt: str) -> str:
-    """Its content and the attempt in few letters: every raw row carries it."""
-    return f"{hashlib.blake2b(intake.content_hash.encode(), digest_size=6).hexdigest()}@{attempt}"
+    """Of this content and this attempt alone, and short, since every raw row carries it."""
+    return hashlib.blake2b(f"{intake.content_hash}@{attempt}".encode(), digest_size=8).hexdigest()
 
 
 def _row(state: str, source: str, intake: Intake) -> dict[str, Any]:

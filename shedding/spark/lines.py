@@ -37,10 +37,12 @@ def read_lines(spark: SparkSession, files: list[TextFile], header: bool) -> Data
     Idle lines are no records: blank ones, and the header. To be executed within `blocks`: then a
     task's lines follow on those that were counted before its block.
     """
-    lines = spark.read.text([str(text.file.path) for text in files]).select(
-        fn.col("value").alias("_record"),
-        fn.col("_metadata.file_path").alias("_file"),
-        fn.col("_metadata.file_block_start").alias("_block"),
+    lines = spark.read.text([str(text.file.path) for text in files])
+    if len(files) > 1:  # else not even asked for: Spark would copy every line to put it beside the line
+        lines = lines.withColumn("_file", fn.col("_metadata.file_path"))
+    lines = lines.withColumnRenamed("value", "_record").select(
+        "*",
+        fn.input_file_block_start().alias("_block"),
         fn.monotonically_increasing_id().bitwiseAND(fn.lit(_IN_TASK)).alias("_place"),
     )
     numbered = _placed_alone(lines, files[0]) if len(files) == 1 else _placed(spark, lines, files)

@@ -9,7 +9,8 @@ from typing import Any
 from shedding.config import Settings
 from tests.benchmarks.bench_ingest import LAYOUTS, size_of, write_csv, write_specs
 
-ROWS = 4_000_000
+ROWS = 6_000_000
+ROUTES = 600  # so few that a twentieth of the rows has a row of every route and pane
 FRACTION = 0.05
 
 
@@ -25,7 +26,7 @@ def run(bench: Any, rows: int = ROWS) -> None:
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         specs = write_specs(root / "specs")
-        file = write_csv(spark, root, rows)
+        file = write_csv(spark, root, rows, ROUTES)
         settings = Settings(warehouse=str(root / "warehouse"), specs=specs, landing=root)
         for name in LAYOUTS:
             ingest(spark, settings, load_catalog(specs), name, files=[file])
@@ -47,7 +48,7 @@ def run(bench: Any, rows: int = ROWS) -> None:
         bench.record("bytes", {"ranked_5": opened, "ranked": whole, "plain": size_of(settings.table("raw", "plain"))})
     bench.ratio("bytes_ranked_over_fraction", opened / (share * whole))
     bench.ratio("full_over_ranked_seconds", seconds["full"] / seconds["ranked_5"])
-    bench.note(f"{rows:,} rows; the first {limit} rows of every key and pane are {share:.1%} of the rows")
+    bench.note(f"{rows:,} rows, {ROUTES} routes; the first {limit} of every key and pane are {share:.1%} of the rows")
     spark.stop()
 
 

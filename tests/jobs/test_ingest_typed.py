@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from jobs.ingest import IngestReport, ingest
@@ -80,6 +81,13 @@ def run(spark: SparkSession, settings: Settings, dataset: str, **how: object) ->
     return ingest(spark, settings, load_catalog(settings.specs), dataset, **how)  # type: ignore[arg-type]
 
 
+def _columns_with_statistics(table: str) -> set[str]:
+    """The columns of which every file of a table has least and largest value in the log."""
+    files = pa.table(DeltaTable(table).get_add_actions(flatten=True))
+    noted = {name.removeprefix("min.") for name in files.column_names if name.startswith("min.")}
+    return {name for name in noted if not files[f"min.{name}"].null_count and not files[f"max.{name}"].null_count}
+
+
 def test_parquet_with_drifting_types_and_times_without_zone(spark: SparkSession, own: Settings) -> None:
     noon = dt.datetime(2024, 7, 1, 12)
     put = own.landing / "rides1.parquet"
@@ -115,6 +123,7 @@ def test_baskets_are_exploded_and_arrive_in_the_order_of_their_lines(spark: Spar
     found = sorted((row["transaction"], row["item"], row["event_time"].microsecond) for row in rows)
     assert found == [(1, "1", 0), (1, "2", 0), (1, "3", 0), (3, "7", 0), (4, "4", 500_000)]
     assert len({row["u"] for row in rows}) == 5
+    assert _columns_with_statistics(own.table("raw", "shop")) == {"event_time", "u", "_source"}
 
 
 def test_a_generator_is_ingested_once_counted_for_its_queries_and_ranked(spark: SparkSession, own: Settings) -> None:
@@ -148,5 +157,6 @@ def test_a_generator_is_ingested_once_counted_for_its_queries_and_ranked(spark: 
     )
     sizes = ranks.groupby(["route", "pane"]).u.transform("size")
     assert (ranks["_rank"] == (ranks["u"] * sizes).astype(int) + 1).all()
+    assert _columns_with_statistics(own.table("raw", "cabs")) == {"event_time", "u", "_source", "_rank"}
     kept = ranks[ranks["u"] < 0.2]
     assert (kept["_rank"] <= [rank_limit(0.2, size) for size in sizes[kept.index]]).all()
