@@ -174,9 +174,12 @@ def value_rates(sample: WindowSample, stat: WindowStat) -> Floats:
 
 
 def _ratio_rows(sample: WindowSample, stat: WindowStat) -> Floats:
-    """The strata's sizes for a ratio, whose rows have both parts: at least as many as were sampled."""
+    """How many rows of a stratum have both parts of a ratio: the share that the sampled ones show, of its rows.
+
+    Nobody counts them at arrival. Where all rows were sampled it is exact; strata of different shares weigh rightly.
+    """
     if sample.known:
-        return np.maximum(stat.population, stat.moments.count)
+        return np.maximum(sample.population * quotient(stat.moments.count, sample.sampled, 1.0), stat.moments.count)
     return stat.moments.count / positive(sample.rate)
 
 

@@ -114,6 +114,7 @@ class Scanned:
                 for measure in measures
                 if measure.agg not in ("count", "count_distinct")
             },
+            unseen=1.0 if rates is None or count is not None else rates.unseen,
         )
 
     def _laid_out(self, combos: pa.Table) -> tuple[Index, Keys, Index]:

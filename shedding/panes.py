@@ -44,7 +44,8 @@ class Stat:
 class Panes:
     """The panes of one slot and leg, sorted by pane and key; rows with nothing sampled are there too.
 
-    `known` says that `population` was counted at arrival; otherwise it is nan.
+    `known` says that `population` was counted at arrival; otherwise it is nan. `unseen` is the rate of the keys that
+    have no pane here: 1 where nothing of them was left out.
     """
 
     keys: Keys
@@ -55,6 +56,7 @@ class Panes:
     sampled: Floats
     rate: Floats
     measures: Mapping[str, Stat]
+    unseen: float = 1.0
 
     def __len__(self) -> int:
         return len(self.start)
@@ -68,6 +70,7 @@ class Panes:
         columns["known"] = pa.array(np.full(len(self), self.known))
         columns["sampled"] = pa.array(self.sampled.astype(np.int64))
         columns["rate"] = pa.array(self.rate)
+        columns["unseen"] = pa.array(np.full(len(self), self.unseen))
         for name, stat in self.measures.items():
             columns |= {f"{name}_{part}": column for part, column in _stat_columns(stat).items()}
         return pa.table(columns)
@@ -94,6 +97,7 @@ class Panes:
             sampled=_floats(rows, "sampled"),
             rate=_floats(rows, "rate"),
             measures={m.name: _stat_of(rows, m) for m in measures if f"{m.name}_n" in rows.column_names},
+            unseen=float(_floats(rows, "unseen").min(initial=1.0)),
         )
 
 

@@ -116,8 +116,8 @@ class _Cut:
         return np.bincount(self.key, inside, minlength=self.size).astype(np.float64, copy=False)
 
     def rates(self) -> Floats:
-        """A key's rate in this slot, the same in all its panes; 1 where the slot has none: nothing was left out."""
-        found = np.ones(self.size)
+        """A key's rate in this slot, the same in all its panes."""
+        found = np.full(self.size, self.panes.unseen)
         found[self.place[self.panes.key]] = self.panes.rate
         return found
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from shedding.audit_drift import audit_plan
-from shedding.tables import Table
+from shedding.tables import Table, slot_name
 from tests.shedding.rows_in_memory import HOUR, make_rows, side_of
 from tests.shedding.test_slot_answer import POLICIES, make_query, run
 
@@ -62,7 +62,9 @@ def test_without_counts_every_key_of_the_audits_and_of_the_sample_is_answered(se
         mine = panes[panes.leg.isin([policy, policy + ".tail"]) & (begun >= start) & (begun < end)]
         sampled = set(mine[mine.sampled > 0].key)
         left_out = (known | sampled) - set(answer.key)  # only what was kept whole and had no row: it is not there
-        rates = panes[panes.leg.isin([policy, policy + ".tail"]) & panes.key.isin(left_out)].rate
+        reached = [slot_name(slot) for slot in query.timeline.slots_needed(SLOT)]
+        own = panes.leg.isin([policy, policy + ".tail"]) & panes.slot.isin(reached)
+        rates = panes[own & panes.key.isin(left_out)].rate
         assert not left_out & keys_between(inside, start, end), (policy, start)
         assert (rates == 1).all(), (policy, start)
         assert answer[["mean", "n"]].notna().all(axis=None)

@@ -218,3 +218,34 @@ def test_a_query_may_not_have_the_name_of_a_dataset_even_of_a_broken_one(tmp_pat
     clash = next(str(problem) for problem in catalog.problems if problem.file.parent.name == "queries")
     assert clash.startswith("queries/fares.yaml: name: is 'fares': a dataset has that name too")
     assert "rename the query" in clash
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "remedy"),
+    [
+        ("agg: avg", "agg: quantile, q: 0.5", "a join answers count, sum, avg"),
+        ("agg: avg, column: fare", "agg: ratio, column: fare, over: fare", "a join answers count, sum, avg"),
+    ],
+)
+def test_a_join_says_which_measures_it_can_answer(tmp_path: Path, old: str, new: str, remedy: str) -> None:
+    joined = QUERY.replace(old, new) + "join: {dataset: trips, on: [route]}\n"
+    assert [remedy in problem for problem in problems_of(tmp_path, "queries", joined)] == [True]
+
+
+def test_what_has_no_honest_estimate_is_refused_beside_an_exact_policy_too(tmp_path: Path) -> None:
+    compared = QUERY.replace("agg: avg", "agg: min").replace("policy: uniform", "policy: exact, compare: [cod]")
+    (problem,) = problems_of(tmp_path, "queries", compared)
+    assert "shed.compare names cod" in problem
+    alone = QUERY.replace("agg: avg", "agg: min").replace("policy: uniform", "policy: exact")
+    assert problems_of(tmp_path, "queries", alone) == []
+
+
+def test_columns_of_two_types_are_not_joined(tmp_path: Path) -> None:
+    specs = write_specs(tmp_path / "specs")
+    trips = (specs / "datasets" / "trips.yaml").read_text()
+    other = trips.replace("name: trips", "name: tolls").replace("{name: route}", "{name: route, type: bigint}")
+    assert other.count("bigint") == 1
+    (specs / "datasets" / "tolls.yaml").write_text(other)
+    (specs / "queries" / "fares.yaml").write_text(QUERY + "join: {dataset: tolls, on: [route]}\n")
+    (problem,) = load_catalog(specs).problems
+    assert "a string in trips and a bigint in tolls" in str(problem)
