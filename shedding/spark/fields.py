@@ -100,7 +100,9 @@ class Field:
     def _name(self, part: str) -> str:
         """Named by the columns it comes from: what two measures of one column share is summed once."""
         spec = self.measure
-        return f"_{spec.column}_{part}" if spec.over is None else f"_{spec.column}_over_{spec.over}_{part}"
+        return (
+            f"_{spec.column}_{part}" if spec.over is None else f"_{spec.column}/{spec.over}_{part}"
+        )  # no name has one
 
     def _col(self, part: str) -> Column:
         return sf.col(self._name(part))

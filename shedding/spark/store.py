@@ -82,7 +82,7 @@ def count_keys(rows: DataFrame, sources: list[str], keyset: KeySet) -> pa.Table:
     keys = [fn.col(f"`{key}`") for key in keyset.keys]
     moment = fn.unix_micros("event_time")
     counts = [fn.count("*").alias("rows")]
-    counts += [fn.count(fn.col(f"`{column}`")).alias(f"rows_{column}") for column in keyset.counted]
+    counts += [fn.count(_number(rows, column)).alias(f"rows_{column}") for column in keyset.counted]
     counts += [fn.min("u").alias("least_u"), fn.min(moment).alias("_first"), fn.max(moment).alias("_last")]
     pane = floor_to(moment, keyset.pane).alias("pane_start")
     if len(sources) == 1:  # a text that all rows share is dear to group by
@@ -90,6 +90,12 @@ def count_keys(rows: DataFrame, sources: list[str], keyset: KeySet) -> pa.Table:
     else:
         counted = rows.groupBy(*keys, pane, "_source").agg(*counts)
     return counted.withColumn("event_date", fn.timestamp_micros("pane_start").cast("date").cast("string")).toArrow()
+
+
+def _number(rows: DataFrame, column: str) -> Column:
+    """The column with null for NaN, as scans take it: a derived column may hold one."""
+    value = fn.col(f"`{column}`")
+    return fn.when(~fn.isnan(value), value) if dict(rows.dtypes)[column] in ("double", "float") else value
 
 
 def hours_of(rows: DataFrame, sources: list[str], counts: list[tuple[KeySet, pa.Table]]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import functions as sf
 
 from shedding.errors import DataError
+from shedding.pane_sums import Scanned
 from shedding.spark.fixed_point import QUANTUM
 from shedding.spec.query import MeasureSpec
 from tests.shedding.spark.scanned_rows import MEASURES, TIMELINE, digest, raw_rows, scanned
@@ -34,7 +35,6 @@ def test_panes_are_the_same_bits_on_one_core(panes):
 
 def test_a_leg_alone_is_the_leg_beside_others(spark, panes):
     from shedding.keys import align
-    from shedding.pane_sums import Scanned
     from shedding.spark.scan import scan
     from tests.shedding.spark.scanned_rows import rates
 
@@ -95,7 +95,6 @@ def test_the_long_way_of_summing_gives_the_same_bits(spark, panes, monkeypatch):
 
 @pytest.mark.parametrize(("offset", "scale"), [(0.0, 0.003), (1e6, 1.0), (1e9, 1.0), (-3e11, 7.0)])
 def test_small_and_large_values_are_summed_to_half_a_quantum_each(spark, offset, scale):
-    from shedding.pane_sums import Scanned
     from shedding.spark.scan import scan
 
     rows = raw_rows(spark, 3).withColumn("fare", sf.col("fare") * sf.lit(scale) + sf.lit(offset))
@@ -144,3 +143,18 @@ def test_whole_windows_are_sparks_sliding_window(spark):
     assert len(both) == len(mine) == len(native)
     np.testing.assert_allclose(both.middle, both.expected)
     np.testing.assert_array_equal(both.zones, both.expected_zones)
+
+
+def test_a_ratio_and_a_column_of_a_like_name_are_two_things(spark):
+    from shedding.spark.scan import scan
+
+    rows = spark.createDataFrame([(0, 0.5, 8.0, 2.0, 3.0)], "at long, u double, a double, b double, a_over_b double")
+    rows = rows.select(sf.timestamp_micros("at").alias("event_time"), "u", "a", "b", "a_over_b")
+    measures = [
+        MeasureSpec(name="share", agg="ratio", column="a", over="b"),
+        MeasureSpec(name="mean", agg="avg", column="a_over_b"),
+    ]
+    table = scan(spark, rows, timeline=TIMELINE, keys=[], measures=measures, legs=[], exact=True)
+    stats = Scanned(table, [], None).panes(None, measures, None).measures
+    assert stats["share"].moments.mean.tolist() == [8.0]
+    assert stats["mean"].moments.mean.tolist() == [3.0]
