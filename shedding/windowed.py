@@ -81,6 +81,8 @@ class PaneRun:
         self._panes = list(panes)
         self._places = places[: len(panes)]
         self.more = places[len(panes) :]
+        laid_out = zip(self._panes, self._places, strict=True)
+        self._rates = np.stack([_rates(part, place, len(self.keys)) for part, place in laid_out])
 
     def window(self, start: int, end: int) -> WindowSample:
         """The window [start, end): one stratum for each slot, in the order of the slots."""
@@ -94,16 +96,23 @@ class PaneRun:
             known=all(part.known for part in self._panes),
             population=np.stack([cut.summed(cut.panes.population) for cut in cuts]),
             sampled=np.stack([cut.summed(cut.panes.sampled) for cut in cuts]),
-            rate=np.stack([cut.rates() for cut in cuts]),
+            rate=self._rates,
             measures={name: _window_stat(cuts, name) for name in names},
         )
+
+
+def _rates(panes: Panes, place: Index, size: int) -> Floats:
+    """Each key's rate in a slot, the same in all its panes."""
+    found = np.full(size, panes.unseen)
+    found[place[panes.key]] = panes.rate
+    return found
 
 
 class _Cut:
     """The panes of one slot that lie in one window."""
 
     def __init__(self, panes: Panes, place: Index, start: int, end: int, size: int) -> None:
-        self.panes, self.place, self.size = panes, place, size
+        self.panes, self.size = panes, size
         first, last = np.searchsorted(panes.start, [start, end])  # panes are sorted by their start
         self.inside = slice(int(first), int(last))
         self.key = place[panes.key[self.inside]]
@@ -114,12 +123,6 @@ class _Cut:
 
     def _by_key(self, inside: Floats) -> Floats:
         return np.bincount(self.key, inside, minlength=self.size).astype(np.float64, copy=False)
-
-    def rates(self) -> Floats:
-        """A key's rate in this slot, the same in all its panes."""
-        found = np.full(self.size, self.panes.unseen)
-        found[self.place[self.panes.key]] = self.panes.rate
-        return found
 
     def merged(self, moments: Moments) -> Moments:
         """The moments of all panes of a key together."""

@@ -11,7 +11,7 @@ from shedding.pane_sums import Scanned
 from tests.benchmarks.trips import MEAN, ROWS, TIMELINE, counts, rates, windows_of, write_trips
 
 
-def run(bench: Any, rows: int = ROWS, repetitions: int = 2) -> None:
+def run(bench: Any, rows: int = ROWS, repetitions: int = 3) -> None:
     """Ratios `window_over_panes`, `side_by_side_over_exact` and `panes_over_leg5`."""
     from pyspark.sql import functions as sf
 
@@ -59,7 +59,7 @@ def run(bench: Any, rows: int = ROWS, repetitions: int = 2) -> None:
                 "window": native,
             },
             repetitions=repetitions,
-            warmup=1,
+            warmup=2,
         )
         bench.ratio("window_over_panes", times["window"] / times["exact_by_panes"])
         bench.ratio("side_by_side_over_exact", times["side_by_side"] / times["exact_by_panes"])
