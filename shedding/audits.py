@@ -15,8 +15,9 @@ PRIOR_SLOTS = 3
 
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
-    """One slot in `one_in` is audited, and always the `first` one that has rows; `extra` are added by drift.
+    """One slot in `one_in` is audited, and always the `first` that has rows and the one after; `extra` adds drift's.
 
+    The first has no history, so its errors tell little of the slots that learn from it; those of the second do.
     `length` is the slot's length in microseconds, `salt` the query's name.
     """
 
@@ -28,7 +29,7 @@ class AuditPlan:
 
     def is_audited(self, slot: int) -> bool:
         """Whether the slot gets the exact leg: exactly one in each block of `one_in`, chosen by hash."""
-        if slot == self.first or slot in self.extra:
+        if slot in self.extra or (self.first is not None and slot in (self.first, self.first + self.length)):
             return True
         block, place = divmod(slot // self.length, self.one_in)
         digest = hashlib.blake2b(f"{self.salt}/{block}".encode(), digest_size=8).digest()

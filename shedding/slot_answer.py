@@ -226,6 +226,8 @@ class _SlotWork:
             return "policy exact"
         if self.slot == self.plan.first:
             return "first slot"
+        if self.plan.first is not None and self.slot == self.plan.first + self.plan.length:
+            return "second slot, the first with a history"
         if self.slot in self.plan.extra:
             return f"drift above {self.query.audit.drift_limit:g} in the slot before"
         return f"one in {self.query.audit.one_in}"

@@ -25,9 +25,10 @@ def test_exactly_one_slot_of_each_block_is_audited(plan: AuditPlan, block: int) 
 
 @LAWS
 @given(plans, indexes)
-def test_the_first_slot_and_extra_slots_are_always_audited(plan: AuditPlan, index: int) -> None:
+def test_the_first_two_slots_and_extra_slots_are_always_audited(plan: AuditPlan, index: int) -> None:
     slot = index * HOUR
     assert replace(plan, first=slot).is_audited(slot)
+    assert replace(plan, first=slot).is_audited(slot + HOUR)
     assert replace(plan, extra=frozenset({slot})).is_audited(slot)
 
 
