@@ -36,7 +36,7 @@ def query(name: str, gate: dict[str, Any], **changes: Any) -> dict[str, Any]:
     }
 
 
-# Its budget takes all rows of the quiet first hour: that audit passes, and the busy hours fail on some keys only.
+# Its budget takes all rows of the two quiet hours: those audits pass, and the busy hours fail on some keys only.
 MENDED = query(
     "mended_keys",
     {"worst_relative_error": 0.017, "missing_keys": None, "on_failure": "repair"},
@@ -53,9 +53,9 @@ QUERIES = (
 def build_city(directory: Path, master: str = "local[2]") -> Settings:
     """Write the city's specifications below `directory`; settings with a warehouse beside them.
 
-    About 600 rows in the first hour, 2,500 in each of the others.
+    About 600 rows in each of the first two hours, 2,500 in each of the others.
     """
     trips = generated_trips(rows_per_hour=625, every="1 hour")
-    busy = {"at": format_instant(START + HOUR), "lasts": f"{HOURS} hours", "factor": 4}
+    busy = {"at": format_instant(START + 2 * HOUR), "lasts": f"{HOURS} hours", "factor": 4}
     trips["source"]["parameters"]["bursts"] = [busy]
     return small_world(directory, [trips], QUERIES, master=master, java_options=SHORT_JOBS)
