@@ -86,7 +86,7 @@ def test_what_changed_since_a_version_is_in_the_history(location: str) -> None:
 def test_the_documented_example_runs(location: str) -> None:
     text = (Path(__file__).resolve().parents[2] / "jobs" / "PUBLISHED.md").read_text(encoding="utf-8")
     code = text.split("```python\n")[1].split("```")[0]
-    scope: dict[str, Any] = {"json": json}
+    scope: dict[str, Any] = {}
     exec(code.replace("warehouse/published/taxi_route_fare", location).replace("table.version()", "3"), scope)
     assert len(scope["changed"]) == 8
     assert len(scope["before"]) == 24
