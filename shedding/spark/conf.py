@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from shedding.config import Settings
 from shedding.errors import ConfigError
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 def spark_conf(settings: Settings) -> dict[str, str]:
@@ -26,13 +30,12 @@ def spark_conf(settings: Settings) -> dict[str, str]:
         # Eight bytes with statistics; Spark's default, INT96, is slow to decode and has none.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.driver.memory": settings.driver_memory,
+        "spark.driver.extraJavaOptions": f'"-Dlog4j2.configurationFile={_LOGGING}" {settings.java_options}'.rstrip(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Tables stay readable by every Delta reader.
         "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     }
-    if settings.java_options:
-        conf["spark.driver.extraJavaOptions"] = settings.java_options
     if settings.master.startswith("local"):
         conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return conf

@@ -31,7 +31,6 @@ def start_session(settings: Settings, name: str) -> SparkSession:
             "Java 17 or newer is missing; run `make setup`, or install it "
             "(Debian/Ubuntu: apt-get install openjdk-17-jre-headless) and set JAVA_HOME"
         ) from error
-    session.sparkContext.setLogLevel("ERROR")
     logging.getLogger("py4j").setLevel(logging.ERROR)
     return session
 

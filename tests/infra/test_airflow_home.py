@@ -49,4 +49,4 @@ def test_java_is_set_for_short_jobs_unless_the_deployment_says_otherwise(tmp_pat
     assert usual["SLUICE_JAVA_OPTIONS"] == SHORT_JOBS
     own = AirflowHome(tmp_path / "home", 8080, Settings(java_options="-Xss8m")).environment()
     assert own["SLUICE_JAVA_OPTIONS"] == "-Xss8m"
-    assert spark_conf(Settings(java_options="-Xss8m"))["spark.driver.extraJavaOptions"] == "-Xss8m"
+    assert spark_conf(Settings(java_options="-Xss8m"))["spark.driver.extraJavaOptions"].endswith(" -Xss8m")
