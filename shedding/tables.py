@@ -109,7 +109,7 @@ class Table:
         return self._commit(lambda _: (rows, None), metadata, mode="append")
 
     def _refuse_retyped(self, old: pa.Schema, new: pa.Schema) -> None:
-        """Raise DataError where a column's type has changed: delta-rs would cast the values, 1.5 to 1, and say nothing."""
+        """Raise DataError where a column's type has changed: delta-rs would cast its values, 1.5 to 1, and not tell."""
         for field in new:
             if field.name in old.names and not same_type(old.field(field.name).type, field.type):
                 raise DataError(
@@ -163,7 +163,7 @@ class Table:
 
 def same_type(one: pa.DataType, other: pa.DataType) -> bool:
     """Whether two Arrow types are the same in Delta: readers and writers vary how they hold text, never values."""
-    return _plain(one) == _plain(other) or pa.types.is_null(one) or pa.types.is_null(other)
+    return bool(_plain(one) == _plain(other) or pa.types.is_null(one) or pa.types.is_null(other))
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
