@@ -64,7 +64,8 @@ def checked_intervals(exact: Floats, low: Floats, high: Floats) -> tuple[Flags, 
     (array([ True, False,  True]), array([ True,  True, False]))
     """
     slack = 1e-9 * np.abs(exact)
-    inside = np.asarray((low <= exact + slack) & (exact - slack <= high))
+    with np.errstate(invalid="ignore"):  # an infinite value has no neighbourhood, and no interval holds it
+        inside = np.asarray((low <= exact + slack) & (exact - slack <= high))
     return np.asarray((high > low) | ~(inside | np.isnan(exact))), inside
 
 
