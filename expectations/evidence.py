@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shedding.config import Settings
 from shedding.errors import DataError
+from shedding.keys import align
 from shedding.spec.durations import format_instant
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
@@ -87,20 +87,20 @@ def numbers(table: pa.Table, column: str) -> Array:
 
 def positions(rows: pa.Table, others: pa.Table, keys: list[str]) -> Array:
     """For each row, the place in `others` of the same window and key, or -1; null keys equal each other."""
-    on = ["window_start", *keys]
-    left = rows.select(on).to_pandas()
-    right = others.select(on).to_pandas()
-    right["_place"] = np.arange(len(right))
-    merged = left.merge(right, on=on, how="left", sort=False)
-    if len(merged) != len(left):
-        raise DataError("the exact leg holds a key twice in one window; compute the slot again")
-    return merged["_place"].fillna(-1).to_numpy(dtype=np.int64)
+    _, (here, there) = align([rows, others], ["window_start", *keys])
+    if len(np.unique(there)) != len(there):
+        raise DataError("a leg holds a key twice in one window; compute the slot again")
+    place = np.full(max(here.max(initial=-1), there.max(initial=-1)) + 1, -1, dtype=np.int64)
+    place[there] = np.arange(len(there))
+    return place[here]
 
 
 def doubled(rows: pa.Table, keys: list[str]) -> Array:
     """Which rows repeat an earlier row's window and key."""
-    frame: pd.DataFrame = rows.select(["window_start", *keys]).to_pandas()
-    return frame.duplicated().to_numpy()
+    _, (number,) = align([rows], ["window_start", *keys])
+    again = np.ones(len(number), dtype=bool)
+    again[np.unique(number, return_index=True)[1]] = False
+    return again
 
 
 def _only_leg(query: QuerySpec, slot: int, published: pa.Table) -> str:

@@ -21,6 +21,7 @@ import pyarrow as pa
 from expectations.evidence import Array, Evidence, micros, numbers, positions
 from expectations.summary import broken_values, coverage_floor, error_statistics, uncovered
 from expectations.verdict import Verdict
+from shedding.keys import align
 
 BY_KEY = frozenset({
     "values", "missing_keys", "worst_relative_error", "p95_relative_error", "mean_relative_error", "coverage",
@@ -62,8 +63,7 @@ class _Board:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         rows, names = evidence.answer, evidence.query.group_by
-        frame = rows.select(names).to_pandas()
-        self.key: Array = frame.groupby(names, dropna=False, sort=False).ngroup().to_numpy()
+        self.key: Array = align([rows], names)[1][0]
         self.first: Array = np.unique(self.key, return_index=True)[1]
         self.repaired = np.zeros(len(self.first), dtype=bool)
         starts = micros(evidence.runs["window_start"])

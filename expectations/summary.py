@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from expectations.evidence import Array, Evidence, doubled, micros, numbers, positions
-from shedding.accuracy import estimated_accuracy
+from shedding.accuracy import checked_intervals, estimated_accuracy
 from shedding.spec.durations import format_instant
 from shedding.spec.query import GateSpec, MeasureSpec
 
@@ -104,16 +104,16 @@ def coverage_floor(estimates: int, limit: float) -> float:
 
 
 def uncovered(evidence: Evidence, measure: MeasureSpec) -> tuple[Array, Array]:
-    """Which rows are estimates (their interval has a width), and which of these miss the exact value."""
+    """Which rows are estimates, and which of these miss the exact value (`checked_intervals`); of a key unknown to the
+    exact leg every interval that has a width does."""
     rows = evidence.answer
     low, high = numbers(rows, f"{measure.name}_low"), numbers(rows, f"{measure.name}_high")
-    estimates = high > low
     if evidence.exact is None:
-        return estimates, np.zeros(rows.num_rows, dtype=bool)
+        return high > low, np.zeros(rows.num_rows, dtype=bool)
     place = positions(rows, evidence.exact, evidence.query.group_by)
     truth = np.append(numbers(evidence.exact, measure.name), np.nan)[place]
-    slack = 1e-9 * np.abs(truth)  # a bound that equals the truth but for rounding covers it
-    return estimates, estimates & ~((low <= truth + slack) & (truth <= high + slack))
+    estimates, inside = checked_intervals(truth, low, high)
+    return estimates, estimates & ~inside
 
 
 def _coverage(evidence: Evidence, measure: MeasureSpec) -> tuple[float, float]:

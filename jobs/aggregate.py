@@ -9,12 +9,14 @@ compute the published leg only. Publishes nothing: that is the gate's business.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shedding.config import Settings
+from shedding.errors import FINAL, FINAL_CODE, SluiceError
 from shedding.spec import Catalog, load_catalog
 from shedding.spec.durations import format_instant, parse_instant
 
@@ -72,7 +74,7 @@ def aggregate(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point under spark-submit."""
+    """Entry point under spark-submit; an error is one line, and its exit code tells whether to try again."""
     from shedding.spark.session import spark_session
 
     parser = argparse.ArgumentParser(prog="aggregate", description=__doc__)
@@ -80,10 +82,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--slot", required=True, type=parse_instant)
     parser.add_argument("--run-id", required=True)
     arguments = parser.parse_args(argv)
-    settings = Settings.load()
-    catalog = load_catalog(settings.specs)
-    with spark_session(settings, f"aggregate {arguments.query} {format_instant(arguments.slot)}") as spark:
-        print(aggregate(spark, settings, catalog, arguments.query, arguments.slot, arguments.run_id))
+    try:
+        settings = Settings.load()
+        catalog = load_catalog(settings.specs)
+        with spark_session(settings, f"aggregate {arguments.query} {format_instant(arguments.slot)}") as spark:
+            print(aggregate(spark, settings, catalog, arguments.query, arguments.slot, arguments.run_id))
+    except SluiceError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return FINAL_CODE if isinstance(error, FINAL) else 1
     return 0
 
 

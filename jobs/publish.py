@@ -15,7 +15,7 @@ from expectations.verdict import Verdict, read_verdict
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.spec.query import QuerySpec
-from shedding.tables import Table, slot_name
+from shedding.tables import Table, same_type, slot_name
 
 STAMP = pa.timestamp("us", "UTC")
 
@@ -99,14 +99,8 @@ def _refuse_narrowing(query: QuerySpec, old: pa.Schema | None, new: pa.Schema) -
                 f"published/{query.name} has the column {field.name}, which the query no longer makes; {remedy}"
             )
         kind = new.field(field.name).type
-        if _plain(kind) != _plain(field.type):
+        if not same_type(kind, field.type):
             raise DataError(f"published/{query.name}.{field.name} is {field.type} and would become {kind}; {remedy}")
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type without what Arrow readers and writers vary (large or view strings)."""
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return pa.string() if text else kind
 
 
 def _metadata(query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> dict[str, object]:

@@ -23,6 +23,7 @@ from expectations.summary import error_statistics
 from expectations.verdict import read_verdict
 from shedding.config import Settings
 from shedding.dependence import raw_fingerprint
+from shedding.keys import align
 from shedding.sides import Side, sides_of
 from shedding.spec import Catalog
 from shedding.spec.durations import format_instant, parse_instant
@@ -130,14 +131,15 @@ class _Work:
         else:
             exact, processed, read = self._computed(keys)
         others = evidence.answer.filter(pa.array(~_among(evidence.answer, keys)))
-        rows = pa.concat_tables([others, exact.select(others.column_names)], promote_options="permissive")
+        rows = pa.concat_tables([others, exact], promote_options="permissive")
         return _Mended(evidence.leg, rows, keys.num_rows, processed, read)
 
     def widened(self) -> _Mended:
         """The whole slot's exact leg."""
         evidence = self._evidence
         if evidence.exact is not None:
-            return _Mended(EXACT, evidence.exact, evidence.exact.num_rows)
+            rows = evidence.exact if evidence.query.top is None else _top_rows(evidence.exact, evidence.query)
+            return _Mended(EXACT, rows, rows.num_rows)
         from shedding.ledger import results_rows, run_rows
         from shedding.slot_answer import answer_slot
         from shedding.spark.slot_scan import SlotScan
@@ -158,7 +160,7 @@ class _Work:
         query = self._evidence.query
         scans = SlotScan(self._spark(), self._settings, query)
         made = exact_rows(query, self._side, self._evidence.slot, scans, keys, self._evidence.leg)
-        return made.rows, made.processed, made.bytes
+        return made.rows.drop_columns(["slot", "leg"]), made.processed, made.bytes
 
     def _spark(self) -> SparkSession:
         return self._session() if callable(self._session) else self._session
@@ -166,11 +168,20 @@ class _Work:
 
 def _among(rows: pa.Table, keys: pa.Table) -> np.ndarray:
     """Which rows are of these keys."""
-    names = keys.column_names
-    marked = keys.to_pandas().assign(_taken=True)
-    found = rows.select(names).to_pandas().merge(marked, on=names, how="left")["_taken"]
-    taken: np.ndarray = found.notna().to_numpy()
+    _, (here, wanted) = align([rows, keys], keys.column_names)
+    taken: np.ndarray = np.isin(here, wanted)
     return taken
+
+
+def _top_rows(rows: pa.Table, query: QuerySpec) -> pa.Table:
+    """Of all keys' rows those that the query's `top` shows: the n largest of each window, ties in the order of keys."""
+    assert query.top is not None
+    there = rows.filter(pa.array(~np.isnan(numbers(rows, query.top.by))))
+    order = [("window_start", "ascending"), (query.top.by, "descending"), *((k, "ascending") for k in query.group_by)]
+    ranked = there.sort_by(order)
+    starts = micros(ranked["window_start"])
+    place = np.arange(len(starts)) - np.searchsorted(starts, starts)
+    return ranked.filter(pa.array(place < query.top.n))
 
 
 def _of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:
@@ -186,7 +197,7 @@ def _write(settings: Settings, evidence: Evidence, mended: _Mended, plan: Repair
         rows = rows.append_column(name, pa.array([value] * rows.num_rows, pa.string()))
     results = Table(settings.table("results", query.name), ("slot", "leg"))
     judged = results.read([("slot", "=", slot), ("leg", "!=", mended.leg)], version=evidence.results_version)
-    whole = pa.concat_tables([judged, rows.select(judged.column_names)], promote_options="permissive")
+    whole = pa.concat_tables([judged, rows], promote_options="permissive")
     version = results.replace(whole, {"slot": slot}, metadata)
     runs = Table(settings.table("runs", query.name), ("slot",))
     old = runs.read([("slot", "=", slot)], version=evidence.runs_version)

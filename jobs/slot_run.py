@@ -36,25 +36,29 @@ class Outcome:
         return f"{what}{repaired} (version {self.version}){': ' + self.findings if self.findings else ''}"
 
 
-def raw_is_ready(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int) -> bool:
-    """Whether every dataset of the query has arrived up to the slot's end."""
-    start, end = slot, slot + query.timeline.slot
+def missing_raw(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int) -> list[str]:
+    """The query's datasets whose rows have not arrived up to the slot's end, or have a hole that its windows see."""
+    reach, end = query.timeline.windows(slot)[0][0], slot + query.timeline.slot
     names = [query.dataset] + ([query.join.dataset] if query.join else [])
-    return all(
-        Arrivals.load(settings, name).ready(start, end, generator=catalog.dataset(name).source.kind == "generator")
-        for name in names
-    )
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if not Arrivals.load(settings, name).ready(
+            slot, end, generator=catalog.dataset(name).source.kind == "generator", reach=reach
+        )
+    ]
 
 
 def require_raw(settings: Settings, catalog: Catalog, query: str, slots: Sequence[int]) -> None:
     """Raise NotReadyError for the first of `slots` whose raw rows have not arrived."""
     spec = catalog.query(query)
     for slot in slots:
-        if not raw_is_ready(settings, catalog, spec, slot):
-            start, end = format_instant(slot), format_instant(slot + spec.timeline.slot)
+        for dataset in missing_raw(settings, catalog, spec, slot):
+            reach = min(slot, spec.timeline.windows(slot)[0][0])
+            start, end = format_instant(reach), format_instant(slot + spec.timeline.slot)
             raise NotReadyError(
-                f"the rows of {spec.dataset} from {start} to {end} have not arrived; "
-                f"ingest them first: sluice ingest {spec.dataset} --from {start} --to {end}"
+                f"the rows of {dataset} from {start} to {end} have not all arrived; "
+                f"ingest them first: sluice ingest {dataset} --from {start} --to {end}"
             )
 
 

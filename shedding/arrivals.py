@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -122,6 +123,11 @@ class Arrivals:
         """Rows in the hours that overlap [start, end): an upper bound, exact where both are whole hours."""
         return sum(n for s in self.visible for hour, n in s.hours.items() if hour < end and hour + HOUR > start)
 
+    @cached_property
+    def occupied(self) -> tuple[int, ...]:
+        """The hours that have rows, in order."""
+        return tuple(sorted({hour for source in self.visible for hour, rows in source.hours.items() if rows}))
+
     def fingerprint(self, start: int, end: int) -> str:
         """Equal iff the same sources touch [start, end)."""
         contents = sorted(s.content_hash for s in self.visible if s.touches(start, end))
@@ -144,11 +150,16 @@ class Arrivals:
         newest = [] if ends or self.last_event is None else [self.last_event]
         return max([*self.marks, *ends, *newest], default=None)
 
-    def ready(self, start: int, end: int, generator: bool) -> bool:
-        """Whether [start, end) may be computed: a generator must cover all of it, files must have passed its end."""
-        if generator:
-            return not self.gaps(start, end)
-        return self.watermark is not None and self.watermark >= end
+    def ready(self, start: int, end: int, generator: bool, reach: int | None = None) -> bool:
+        """Whether [start, end) may be computed: a generator must cover all of it, files must have passed its end.
+
+        `reach` is how far back its windows look. A generator must cover that too, as far as it has begun by then: a
+        window with a hole in it would be published as if its rows were all there.
+        """
+        if not generator:
+            return self.watermark is not None and self.watermark >= end
+        begun = min((s.interval[0] for s in self.visible if s.interval is not None), default=start)
+        return not self.gaps(min(start, max(begun, start if reach is None else reach)), end)
 
     def gaps(self, start: int, end: int) -> list[tuple[int, int]]:
         """The stretches of [start, end) that no visible interval covers, in order."""

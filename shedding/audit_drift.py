@@ -6,12 +6,15 @@ same drift and audits the same slots.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from shedding.arrivals import HOUR
 from shedding.audits import PRIOR_SLOTS, AuditPlan
 from shedding.drift import distance, overlap, top_difference
 from shedding.keys import align
@@ -31,23 +34,25 @@ class OccupiedAudits(AuditPlan):
     """
 
     side: Side | None = field(default=None, compare=False)
-    _found: dict[int, bool] = field(default_factory=dict, compare=False)
 
     def priors(self, slot: int, count: int = PRIOR_SLOTS) -> list[int]:
-        """The last `count` audited slots before `slot` that have rows, newest first."""
-        found: list[int] = []
-        candidate = slot - self.length
-        while self.first is not None and candidate >= self.first and len(found) < count:
-            if self.is_audited(candidate) and self._occupied(candidate):
-                found.append(candidate)
-            candidate -= self.length
-        return found
+        """The last `count` audited slots before `slot` that have rows, newest first.
 
-    def _occupied(self, slot: int) -> bool:
-        if slot not in self._found:
-            assert self.side is not None
-            self._found[slot] = bool(self.side.arrivals.rows(slot, slot + self.length))
-        return self._found[slot]
+        Looks at slots that have rows alone: a single row of long ago costs no walk through the years between.
+        """
+        if self.first is None:
+            return []
+        before = self._occupied[np.searchsorted(self._occupied, self.first) : np.searchsorted(self._occupied, slot)]
+        audited = (int(candidate) for candidate in before[::-1] if self.is_audited(int(candidate)))
+        return list(itertools.islice(audited, count))
+
+    @cached_property
+    def _occupied(self) -> npt.NDArray[np.int64]:
+        """The slots that share an hour with rows, in order."""
+        assert self.side is not None
+        hours = np.array(self.side.arrivals.occupied, dtype=np.int64)[:, None]
+        slots = (hours // self.length + np.arange(-(-HOUR // self.length) + 1)) * self.length
+        return np.unique(slots[slots < hours + HOUR])
 
 
 def audit_plan(query: QuerySpec, sides: Sequence[Side], slot: int) -> AuditPlan:

@@ -6,14 +6,12 @@ computed again; and what a run recorded of an audited slot is believed only whil
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from shedding.audit_drift import audit_plan
 from shedding.audits import AuditPlan
-from shedding.memory import EXACT, FORMAT
+from shedding.memory import EXACT, FORMAT, digest
 from shedding.sides import Side
 from shedding.spec.query import QuerySpec
 
@@ -46,7 +44,7 @@ def raw_fingerprint(query: QuerySpec, sides: Sequence[Side], slot: int, leg: str
     """Of the visible rows behind a leg's answer, as they are now."""
     length = query.timeline.slot
     slots = slots_behind(query, sides, slot, leg)
-    return _digest([[one, *(side.fingerprint(one, one + length) for side in sides)] for one in slots])
+    return digest([[one, *(side.fingerprint(one, one + length) for side in sides)] for one in slots])
 
 
 def spec_fingerprint(query: QuerySpec, leg: str) -> str:
@@ -56,13 +54,9 @@ def spec_fingerprint(query: QuerySpec, leg: str) -> str:
     if leg != EXACT:
         content |= {part: spec[part] for part in SHED_PARTS}
         content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
-    return _digest([FORMAT, content])
+    return digest([FORMAT, content])
 
 
 def _answered_from(query: QuerySpec, plan: AuditPlan, slot: int) -> set[int]:
     needed = query.timeline.slots_needed(slot)
     return {*needed, *(prior for one in (*needed, *plan.priors(slot)) for prior in plan.priors(one))}
-
-
-def _digest(content: Any) -> str:
-    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=12).hexdigest()

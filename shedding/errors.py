@@ -37,3 +37,9 @@ class BudgetError(SluiceError):
 
 class VerdictError(SluiceError):
     """Raised when the gate refused a slot; never retried, nothing was published."""
+
+
+FINAL = (SpecError, DataError, BudgetError, VerdictError)
+"""What no waiting mends: a task that fails by one of these is not tried again."""
+FINAL_CODE = 3
+"""The exit code by which an application tells that it failed by one of these."""

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shedding.answers import Answer, exact_answer
-from shedding.keys import Keys, align
 from shedding.ledger import LegWindow, results_rows
 from shedding.memory import EXACT, Scans
 from shedding.pane_sums import Scanned
-from shedding.panes import Floats
 from shedding.scores import measured
 from shedding.sides import Side
 from shedding.spec.durations import parse_instant
 from shedding.spec.query import QuerySpec
-from shedding.whole_values import WHOLE
+from shedding.whole_values import whole_values
 from shedding.windowed import PaneRun
 
 
@@ -51,7 +47,7 @@ def exact_rows(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: pa.T
         part = scanned.filter(inside)
         panes.append(Scanned(part, query.group_by, None).panes(None, query.measures, None))
     run = PaneRun(panes, query.group_by)
-    whole = _whole(query, narrow, slot, scans, run.keys)
+    whole = whole_values(query, narrow, scans, slot, run.keys)
     windows = []
     for start, end in query.timeline.windows(slot):
         answer: Answer = exact_answer(run.window(start, end), query.measures, whole.get(start, {}))
@@ -96,22 +92,3 @@ def _literal(value: object) -> str:
         case _:
             text = "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
     return text
-
-
-def _whole(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: Keys) -> dict[int, dict[str, Floats]]:
-    """Values that do not merge over panes, laid out over the keys: window start -> measure -> values."""
-    measures = [m for m in query.measures if m.agg in WHOLE]
-    windows: Sequence[tuple[int, int]] = query.timeline.windows(slot)
-    if not measures or not windows:
-        return {}
-    table = scans.windows(side, measures, windows)
-    _, (place, _) = align([table.select(list(keys.names)), keys.table()], keys.names)
-    starts = table.column("window_start").to_numpy()
-    found: dict[int, dict[str, Floats]] = {}
-    for start, _end in windows:
-        here = starts == start
-        found[start] = {}
-        for measure in measures:
-            found[start][measure.name] = np.full(len(keys), np.nan)
-            found[start][measure.name][place[here]] = table.column(measure.name).cast(pa.float64()).to_numpy()[here]
-    return found

@@ -138,7 +138,7 @@ class Memory:
 
     def _fingerprint(self, slots: Sequence[int], sides: Sequence[Side]) -> str:
         length = self.query.timeline.slot
-        return _digest([side.fingerprint(slot, slot + length) for side in sides for slot in slots])
+        return digest([side.fingerprint(slot, slot + length) for side in sides for slot in slots])
 
     def spec_fingerprint(self, leg: str) -> str:
         """Of what the specification says about these panes; for the exact leg that is not its shedding."""
@@ -150,7 +150,7 @@ class Memory:
         if leg != EXACT:
             content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
         keyset = self.side.keyset
-        return _digest([FORMAT, keyset.dataset, keyset.keys, keyset.where, content])
+        return digest([FORMAT, keyset.dataset, keyset.keys, keyset.where, content])
 
     def _name(self, leg: str) -> str:
         return leg + self._suffix
@@ -235,5 +235,6 @@ def _text(rows: pa.Table, name: str) -> Any:
     return rows.column(name).cast(pa.string()).to_numpy(zero_copy_only=False)
 
 
-def _digest(content: Any) -> str:
+def digest(content: Any) -> str:
+    """A short name of some JSON content: equal for equal content, stable for ever."""
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=12).hexdigest()

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shedding.accuracy import estimated_accuracy, measured_accuracy, pooled_spread, relative_errors
+from shedding.accuracy import (
+    checked_intervals,
+    estimated_accuracy,
+    measured_accuracy,
+    pooled_spread,
+    relative_errors,
+)
 from shedding.answers import Answer
 from shedding.spec.query import MeasureSpec
 
@@ -23,7 +29,7 @@ class Score:
     """Relative errors of a window's keys and their summary.
 
     `errors` is over all keys of the sample, nan for keys that the answer does not show. `every` are the errors
-    that count, a missing key as 1. `coverage` is over the `estimates` intervals that have a width.
+    that count, a missing key as 1. `coverage` is over the `estimates` intervals that `checked_intervals` names.
     """
 
     errors: Floats
@@ -65,16 +71,15 @@ def measured(answer: Answer, exact: Answer, measure: MeasureSpec) -> Score:
     errors = relative_errors(truth, value, floor)
     errors = np.where(np.isnan(truth) & np.isnan(value), 0.0, np.where(np.isnan(truth), 1.0, errors))
     judged = exact.shown & ~np.isnan(truth)
-    wide = judged & answer.shown & (estimate.high > estimate.low)
-    slack = 1e-9 * np.abs(truth)  # an end that equals the truth but for rounding covers it
-    inside = (estimate.low <= truth + slack) & (truth - slack <= estimate.high)
+    tested, inside = checked_intervals(truth, estimate.low, estimate.high)
+    tested &= judged & answer.shown
     ends = (np.where(answer.shown, end, np.nan)[judged] for end in (estimate.low, estimate.high))
     overall = measured_accuracy(truth[judged], value[judged], *ends, floor=floor)
     return Score(
         errors=np.where(answer.shown, errors, np.nan),
         every=errors[exact.shown],
-        estimates=int(wide.sum()),
-        covered=int(inside[wide].sum()),
+        estimates=int(tested.sum()),
+        covered=int(inside[tested].sum()),
         half_width=overall.half_width,
         p95=overall.p95,
     )

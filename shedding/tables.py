@@ -108,6 +108,15 @@ class Table:
         """Atomically add rows; the new version."""
         return self._commit(lambda _: (rows, None), metadata, mode="append")
 
+    def _refuse_retyped(self, old: pa.Schema, new: pa.Schema) -> None:
+        """Raise DataError where a column's type has changed: delta-rs would cast its values, 1.5 to 1, and not tell."""
+        for field in new:
+            if field.name in old.names and not same_type(old.field(field.name).type, field.type):
+                raise DataError(
+                    f"{self.uri}: column {field.name} is {old.field(field.name).type} and would become {field.type}; "
+                    f"change it back, or give the dataset or query a new name and so a table of its own"
+                )
+
     def _filesystem(self) -> Any:
         """Arrow's own file system for a local table; None (delta-rs's) elsewhere.
 
@@ -139,6 +148,7 @@ class Table:
                     DeltaTable.create(self.uri, schema, mode="ignore", partition_by=list(self.partition_by))
                 table = self._open()
                 rows, transaction = prepare(table)  # of the very snapshot that the commit is checked against
+                self._refuse_retyped(pa.schema(table.schema().to_arrow()), rows.schema)
                 transactions = [transaction] if transaction is not None else None
                 properties = CommitProperties(custom_metadata=text, app_transactions=transactions)
                 write_deltalake(table, rows, schema_mode="merge", commit_properties=properties, **how)
@@ -149,6 +159,20 @@ class Table:
                 )
                 time.sleep(0.05 * 2**attempt)
         raise ConflictError(f"{ATTEMPTS} concurrent commits to {self.uri} collided; run again when it is quieter")
+
+
+def same_type(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether two Arrow types are the same in Delta: readers and writers vary how they hold text, never values."""
+    return bool(_plain(one) == _plain(other) or pa.types.is_null(one) or pa.types.is_null(other))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type without what Arrow varies: large and viewed text, names and nullability of a list's items."""
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    return kind
 
 
 def _predicate(where: Mapping[str, str | int]) -> str:

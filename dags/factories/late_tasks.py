@@ -7,7 +7,7 @@ from typing import Any
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import task
 
-from factories.spark import RETRIES
+from factories.retries import RETRIES
 from shedding.config import Settings
 from shedding.spec import Catalog, DatasetSpec
 from shedding.spec.durations import format_instant

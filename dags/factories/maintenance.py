@@ -6,8 +6,8 @@ import datetime as dt
 
 from airflow.sdk import DAG, task
 
+from factories.retries import RETRIES, final_errors
 from factories.schedule import DAY, scheduled
-from factories.spark import RETRIES
 from shedding.config import Settings
 from shedding.spec import Catalog
 
@@ -26,6 +26,7 @@ def maintenance_dag(catalog: Catalog, settings: Settings, doc_md: str) -> DAG:
     ) as dag:
 
         @task(execution_timeout=dt.timedelta(hours=2), **RETRIES)
+        @final_errors
         def maintain_tables(dataset: str) -> None:
             """Maintain the tables of a dataset and of the queries on it; a line a table in the log."""
             from jobs.maintain import maintain

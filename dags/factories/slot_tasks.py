@@ -6,23 +6,19 @@ Heavy packages are imported when a task runs; the functions they call are those 
 from __future__ import annotations
 
 import datetime as dt
-import functools
 import logging
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from airflow.sdk import get_current_context, task
-from airflow.sdk.exceptions import AirflowFailException
 
 from factories import data_docs_link
 from factories.assets import published_asset
-from factories.spark import POOL, RETRIES
+from factories.retries import RETRIES, final_errors
+from factories.spark import POOL
 from shedding.config import Settings
-from shedding.errors import DataError, SpecError, VerdictError
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.durations import format_instant, parse_instant
-
-P, T = ParamSpec("P"), TypeVar("T")
 
 POLL_SECONDS = 15
 APPROVE, REJECT = "Publish", "Reject"
@@ -42,22 +38,6 @@ def slot_name_of(query: QuerySpec) -> Callable[[Any, Any], str]:
     return lambda dag_run, params: format_instant(slot_of_run(query, dag_run, params))
 
 
-def final_errors(work: Callable[P, T]) -> Callable[P, T]:
-    """The task's function, red at once where no waiting helps: a refusal, rows or a specification that are wrong.
-
-    Anything else, a write conflict or a lost process, is tried again.
-    """
-
-    @functools.wraps(work)
-    def tried(*arguments: P.args, **named: P.kwargs) -> T:
-        try:
-            return work(*arguments, **named)
-        except (VerdictError, DataError, SpecError) as error:
-            raise AirflowFailException(str(error)) from error
-
-    return tried
-
-
 def _this_slot(query: QuerySpec) -> tuple[int, str]:
     context = get_current_context()
     return slot_of_run(query, context["dag_run"], context["params"]), context["run_id"]
@@ -68,9 +48,11 @@ def wait_for_raw(query: QuerySpec, catalog: Catalog, settings: Settings) -> Any:
 
     @task.sensor(task_id="wait_for_raw", mode="reschedule", poke_interval=POLL_SECONDS, timeout=LONGEST_WAIT, **RETRIES)
     def wait() -> bool:
-        from jobs.slot_run import raw_is_ready
+        from jobs.slot_run import missing_raw
 
-        return raw_is_ready(settings, catalog, query, _this_slot(query)[0])
+        missing = missing_raw(settings, catalog, query, _this_slot(query)[0])
+        print(f"rows that have not all arrived: {', '.join(missing) or 'none'}")
+        return not missing
 
     return wait()
 

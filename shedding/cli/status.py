@@ -8,7 +8,7 @@ from typing import Any
 from shedding.cli.rendering import render
 from shedding.config import Settings
 from shedding.spec import load_catalog
-from shedding.spec.durations import as_datetime
+from shedding.spec.durations import as_datetime, parse_instant
 
 
 def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,19 +45,19 @@ def dataset_status(settings: Settings, name: str) -> dict[str, Any]:
 
 
 def query_status(settings: Settings, name: str) -> dict[str, Any]:
-    """Last judged slot with its verdict, and how many slots are published."""
+    """The newest judged slot with the last verdict on it, and how many slots are published."""
+    from expectations.verdict import read_verdict
     from shedding.tables import Table
 
     published = Table(settings.table("published", name))
     verdicts = Table(settings.table("verdicts", name))
     slots = set(published.read(columns=["slot"])["slot"].to_pylist()) if published.exists() else set()
     status: dict[str, Any] = {"query": name, "last_slot": None, "last_verdict": "none", "slots_published": len(slots)}
-    if verdicts.exists():
-        rows = verdicts.read(columns=["slot", "attempt", "check", "severity", "passed"]).to_pylist()
-        last = max(((row["slot"], row["attempt"]) for row in rows), default=None)
-        if last is not None:
-            judged = [row for row in rows if (row["slot"], row["attempt"]) == last]
-            failed = [row["check"] for row in judged if not row["passed"] and row["severity"] == "fail"]
-            status["last_slot"] = last[0]
-            status["last_verdict"] = f"failed: {', '.join(sorted(failed))}" if failed else "passed"
+    rows = verdicts.read(columns=["slot", "at", "run_id"]).to_pylist() if verdicts.exists() else []
+    last = max(rows, key=lambda row: (row["slot"], row["at"]), default=None)
+    if last is not None:
+        verdict = read_verdict(settings, name, parse_instant(last["slot"]), last["run_id"])
+        failed = ", ".join(sorted(check.name for check in verdict.failed))
+        status["last_slot"] = last["slot"]
+        status["last_verdict"] = verdict.outcome if verdict.passed else f"failed: {failed}"
     return status

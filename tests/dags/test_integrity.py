@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shedding.config import Settings
-from shedding.errors import ConflictError, DataError, SluiceError, SpecError, VerdictError
+from shedding.errors import FINAL_CODE, ConflictError, DataError, SluiceError, SpecError, VerdictError
 from shedding.spec import load_catalog
 from shedding.spec.durations import parse_duration
 from tests.small_specs import DATASET, QUERY, write_specs
@@ -127,7 +127,7 @@ def test_every_task_is_retried_with_back_off_but_the_question_to_a_person(parsed
 def test_a_conflict_is_tried_again_and_a_verdict_never(airflow_home: Settings) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
-    from factories.slot_tasks import final_errors
+    from factories.retries import final_errors
 
     def task(error: SluiceError) -> None:
         raise error
@@ -140,12 +140,31 @@ def test_a_conflict_is_tried_again_and_a_verdict_never(airflow_home: Settings) -
 
 
 @pytest.mark.airflow
+@pytest.mark.parametrize(("code", "final"), [(FINAL_CODE, True), (1, False), (137, False)])
+def test_an_application_that_failed_for_good_is_not_submitted_again(
+    airflow_home: Settings, monkeypatch: pytest.MonkeyPatch, code: int, final: bool
+) -> None:
+    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    from factories.spark import spark_job
+
+    def submit(*_: Any) -> None:
+        raise AirflowException(f"Cannot execute: spark-submit. Error code is: {code}.")
+
+    monkeypatch.setattr(SparkSubmitOperator, "execute", submit)
+    with pytest.raises(AirflowException) as raised:
+        spark_job(airflow_home, "aggregate", [], task_id="aggregate").execute({})
+    assert isinstance(raised.value, AirflowFailException) is final
+
+
+@pytest.mark.airflow
 def test_the_happy_path_of_a_query_starts_one_jvm(parsed: dict[str, Any]) -> None:
     for dag_id, dag in parsed["dags"].items():
         if not dag_id.startswith("query_"):
             continue
         happy = [dag["tasks"][name] for name in ("wait_for_raw", "aggregate", "gate", "publish")]
-        assert [task["type"] for task in happy].count("SparkSubmitOperator") == 1, dag_id
+        assert [task["type"] for task in happy].count("SparkJob") == 1, dag_id
         assert dag["tasks"]["aggregate"]["pool"] == "spark"
         assert dag["tasks"]["wait_for_raw"]["downstream"] == ["aggregate"]
         assert dag["tasks"]["wait_for_raw"]["mode"] == "reschedule"
@@ -158,7 +177,7 @@ def test_repair_takes_a_place_among_the_jvms_but_starts_one_only_itself(parsed: 
     repairs = [dag["tasks"]["repair"] for dag in parsed["dags"].values() if "repair" in dag["tasks"]]
     assert repairs
     assert {task["pool"] for task in repairs} == {"spark"}
-    assert "SparkSubmitOperator" not in {task["type"] for task in repairs}
+    assert "SparkJob" not in {task["type"] for task in repairs}
 
 
 @pytest.mark.airflow

@@ -142,6 +142,15 @@ def test_coverage_too_low_stops_the_slot_only_where_chance_does_not_explain_it(s
     assert next(c for c in many.checks if c.name == "coverage").observed == pytest.approx(0.75)
 
 
+def test_an_interval_without_width_that_misses_the_exact_value_is_a_miss(settings: Settings) -> None:
+    keys = [f"k{i}" for i in range(100)]
+    told = {"keys": keys, "widths": 0.0, "run": {**RUN, "prior_keys": 100.0}}
+    right = verdict_on(settings, truth=[10.0] * 100, **told)
+    assert right.passed
+    wrong = verdict_on(settings, truth=[10.5] * 100, errors=[0.05] * 100, **told)
+    assert failed(wrong) == ["coverage"]
+
+
 def test_an_old_audit_stops_a_slot_that_relies_on_it(settings: Settings) -> None:
     import datetime as dt
 

@@ -16,7 +16,7 @@ from shedding.spark import session
 from shedding.spec import Catalog
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
-from tests.expectations.answers import SLOT, Answer, make_query
+from tests.expectations.answers import HOUR, SLOT, Answer, make_query
 
 NAMES = [f"k{i:02}" for i in range(40)]
 LIMITS = {"mean_relative_error": 0.1, "worst_relative_error": 0.3, "on_failure": "repair"}
@@ -198,3 +198,36 @@ def test_exact_rows_of_newer_raw_rows_never_join_a_judged_answer(
     monkeypatch.setattr(module._Work, "widened", raising(MemoryError))
     with pytest.raises(wanted):
         repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+
+
+def test_a_top_query_still_shows_its_top_alone_when_its_exact_rows_are_published(settings: Settings) -> None:
+    query = make_query(LIMITS, top={"by": "fare", "n": 40})
+    answer = refused(settings, query)
+    others = Answer(query, keys=[None, "beyond", "k39b"], truth=[1.0, 10.1, 99.0])  # the exact leg keeps every key
+    results, runs = Table(settings.table("results", "fares"), ("slot", "leg")), Table(settings.table("runs", "fares"))
+    rows = [answer.rows("uniform"), answer.rows("exact"), others.rows("exact")]
+    version = results.replace(pa.concat_tables(rows), {"slot": slot_name(SLOT)}, {})
+    told = [row | {"results_version": version} for row in runs.read().to_pylist()]
+    runs.replace(pa.Table.from_pylist(told, schema=runs.schema()), {"slot": slot_name(SLOT)}, {})
+    assert not judge(settings, query, SLOT, "run").passed
+    report = repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    assert (report.keys, report.widened) == (80, True)
+    verdict = judge(settings, query, SLOT, "run", attempt=1)
+    publish(settings, query, SLOT, verdict, "run")
+    shown = [row["route"] for row in Table(settings.table("published", "fares")).read().to_pylist()]
+    # 99 and twice 19 are the largest; of the 39 keys with 10.1 the first 37 in the order of keys
+    assert sorted(shown) == sorted(2 * ["k39b", "beyond", *(name for name in NAMES if name not in ("k38", "k39"))])
+
+
+def test_a_measure_that_was_taken_back_does_not_stop_the_repair_of_later_slots(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = make_query(LIMITS)
+    renamed = make_query(LIMITS, measures=[{"name": "price", "agg": "avg", "column": "fare_amount"}])
+    Answer(renamed, slot=SLOT - HOUR).write(settings)  # its columns stay in results/fares, null from now on
+    refused(settings, query, audited=False)
+    exact = Answer(query, keys=["k03", "k17"], values=[19.0, 19.0]).rows("exact").drop_columns(["slot", "leg"])
+    monkeypatch.setattr(module._Work, "same_rows", lambda _: True)
+    monkeypatch.setattr(module._Work, "_computed", lambda *_: (exact, 20.0, 100))
+    repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    assert judge(settings, query, SLOT, "run", attempt=1).passed

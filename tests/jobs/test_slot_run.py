@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from jobs.slot_run import Outcome, raw_is_ready, require_raw, run_slot
+from jobs.slot_run import Outcome, missing_raw, require_raw, run_slot
 from shedding.arrivals_log import write_log
 from shedding.config import Settings
 from shedding.errors import NotReadyError
 from shedding.spec import Catalog, load_catalog
 from shedding.spec.durations import as_datetime
-from tests.small_specs import QUERY, write_specs
+from tests.small_specs import DATASET, QUERY, generated_trips, write_specs
 
 HOUR = 3_600_000_000
 
@@ -85,5 +85,38 @@ def test_a_watermark_at_the_slots_end_is_enough(settings: Settings, tmp_path: Pa
     catalog = catalog_with(tmp_path, "repair")
     row = {"state": "watermark", "interval_start": 0, "interval_end": HOUR}
     write_log(settings, "trips", [row], as_datetime(HOUR))
-    assert raw_is_ready(settings, catalog, catalog.query("fares"), 0)
-    assert not raw_is_ready(settings, catalog, catalog.query("fares"), HOUR)
+    assert missing_raw(settings, catalog, catalog.query("fares"), 0) == []
+    assert missing_raw(settings, catalog, catalog.query("fares"), HOUR) == ["trips"]
+
+
+def test_a_hole_that_the_windows_reach_into_keeps_a_slot_waiting_until_it_is_filled(
+    settings: Settings, tmp_path: Path
+) -> None:
+    sliding = QUERY.replace("size: 1 hour", "size: 2 hours, slide: 1 hour").replace(
+        "column: fare", "column: fare_amount"
+    )
+    specs = write_specs(tmp_path / "specs", [generated_trips(10, "1 hour")], [sliding])
+    catalog = load_catalog(specs)
+    query = catalog.query("fares")
+
+    def arrive(hour: int) -> None:
+        row = {"state": "committed", "source_id": str(hour), "name": str(hour), "content_hash": str(hour)}
+        interval = {"interval_start": hour * HOUR, "interval_end": (hour + 1) * HOUR}
+        write_log(settings, "trips", [row | interval], as_datetime(0))
+
+    arrive(2)
+    assert missing_raw(settings, catalog, query, 2 * HOUR) == []  # nothing is there before: the generator begins here
+    arrive(4)
+    assert missing_raw(settings, catalog, query, 4 * HOUR) == ["trips"]  # windows from 3 o'clock on have a hole
+    with pytest.raises(NotReadyError, match="sluice ingest trips --from 1970-01-01T03:00:00Z --to 1970-01-01T05"):
+        require_raw(settings, catalog, "fares", [4 * HOUR])
+    arrive(3)
+    require_raw(settings, catalog, "fares", [4 * HOUR])
+
+
+def test_of_a_join_the_dataset_that_lacks_rows_is_named(settings: Settings, tmp_path: Path) -> None:
+    joined = QUERY + "join: {dataset: tolls, on: [route]}\n"
+    catalog = load_catalog(write_specs(tmp_path / "specs", [DATASET, DATASET.replace("trips", "tolls")], [joined]))
+    write_log(settings, "trips", [{"state": "watermark", "interval_start": 0, "interval_end": HOUR}], as_datetime(HOUR))
+    with pytest.raises(NotReadyError, match="sluice ingest tolls"):
+        require_raw(settings, catalog, "fares", [0])

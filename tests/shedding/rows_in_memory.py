@@ -50,6 +50,7 @@ class RowsSide:
         self.arrivals = SimpleNamespace(
             rows=lambda a, b: len(self.between(a, b)),
             first_event=int(self.data.time.min()) if len(self.data) else None,
+            occupied=tuple(np.unique(self.data.time // HOUR * HOUR)),
         )
 
         self.dataset = SimpleNamespace(name=self.keyset.dataset, column_names=list(self.data.columns))

@@ -82,3 +82,14 @@ def test_concurrent_processes_lose_and_double_nothing(table: Table) -> None:
 )
 def test_slot_names_sort_like_slots(slot: int, name: str) -> None:
     assert slot_name(slot) == name
+
+
+@pytest.mark.parametrize(
+    "column", [pa.array([1.5]), pa.array(["7"]), pa.array([True])], ids=["double", "text", "truth"]
+)
+def test_a_column_of_another_type_is_refused_where_delta_would_cast_it(table: Table, column: pa.Array) -> None:
+    before = pa.table({"slot": ["a"], "key": pa.array([7], pa.int64())})
+    table.replace(before, {"slot": "a"}, {})
+    with pytest.raises(DataError, match=r"column key is int64 and would become .*; change it back, or give"):
+        table.replace(pa.table({"slot": ["a"], "key": column}), {"slot": "a"}, {})
+    assert table.read().select(["slot", "key"]) == before
