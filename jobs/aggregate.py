@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shedding.config import Settings
-from shedding.errors import FINAL, FINAL_CODE, SluiceError
+from shedding.errors import SluiceError, exit_code
 from shedding.spec import Catalog, load_catalog
 from shedding.spec.durations import format_instant, parse_instant
 
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(aggregate(spark, settings, catalog, arguments.query, arguments.slot, arguments.run_id))
     except SluiceError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return FINAL_CODE if isinstance(error, FINAL) else 1
+        return exit_code(error)
     return 0
 
 

@@ -23,7 +23,7 @@ from jobs.ingest_batch import BatchReport, catch_up, store_batch
 from shedding.arrivals import Arrivals
 from shedding.arrivals_log import watermark_row, write_log
 from shedding.config import Settings
-from shedding.errors import SluiceError, SourceError
+from shedding.errors import SluiceError, SourceError, exit_code
 from shedding.intake import Plan, batches, plan_files, plan_interval
 from shedding.landing import LandedFile, inspect, landed_files
 from shedding.spec.catalog import Catalog, load_catalog
@@ -164,7 +164,7 @@ def main(argv: list[str] | None = None) -> int:
             )  # fmt: skip
     except SluiceError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 2
+        return exit_code(error)
     print(report)
     return 0
 

@@ -43,3 +43,8 @@ FINAL = (SpecError, DataError, BudgetError, VerdictError)
 """What no waiting mends: a task that fails by one of these is not tried again."""
 FINAL_CODE = 3
 """The exit code by which an application tells that it failed by one of these."""
+
+
+def exit_code(error: SluiceError) -> int:
+    """What an application that failed by `error` exits with: FINAL_CODE where trying again would not help."""
+    return FINAL_CODE if isinstance(error, FINAL) else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import task
+from airflow.sdk import TriggerRule, task
 
 from factories.retries import RETRIES
 from shedding.config import Settings
@@ -14,9 +14,12 @@ from shedding.spec.durations import format_instant
 
 
 def publish_again(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> Any:
-    """Start a run for every slot whose rows have changed since it was computed."""
+    """Start a run for every slot whose rows have changed since it was computed, whether ingest is green or red.
 
-    @task(**RETRIES)
+    Ingest is red as long as one file is refused; the others' rows are in all the same.
+    """
+
+    @task(trigger_rule=TriggerRule.ALL_DONE, **RETRIES)
     def find_late() -> list[dict[str, Any]]:
         """The runs to start: one per query and stale slot, once for each state of the arrivals."""
         from jobs.late import stale_slots

@@ -84,7 +84,9 @@ def story(airflow_home: Settings, tmp_path_factory: pytest.TempPathFactory) -> t
 @pytest.mark.airflow
 def test_an_hour_of_rows_is_ingested_judged_and_published(story: tuple[Settings, dict[str, list[str]]]) -> None:
     _, states = story
-    assert states["ingest_city"] == ["success", "find_late=success", "ingest=success", "publish_again=skipped"]
+    assert states["ingest_city"] == [
+        "success", "all_taken_in=success", "find_late=success", "ingest=success", "publish_again=skipped",
+    ]  # fmt: skip
     assert states["query_city_fares"] == [
         "success", "aggregate=success", "gate=success", "publish=success", "quarantine=skipped", "wait_for_raw=success",
     ]  # fmt: skip

@@ -41,7 +41,7 @@ parse()
 bag, seconds = parse()
 def task_facts(task):
     return {"retries": task.retries, "backoff": bool(task.retry_exponential_backoff), "pool": task.pool,
-            "type": task.task_type, "downstream": sorted(task.downstream_task_ids), "rule": str(task.trigger_rule),
+            "type": task.task_type, "downstream": sorted(task.downstream_task_ids), "rule": task.trigger_rule.value,
             "outlets": [asset.name for asset in task.outlets], "mode": getattr(task, "mode", None),
             "arguments": getattr(task, "application_args", None)}
 def dag_facts(dag):
@@ -186,6 +186,16 @@ def test_every_ingest_names_its_interval_so_that_the_watermark_moves(parsed: dic
         dag["tasks"]["ingest"]["arguments"] for name, dag in parsed["dags"].items() if name.startswith("ingest_")
     ]
     assert all({"--from", "--to"} <= set(arguments) for arguments in ingests)
+
+
+@pytest.mark.airflow
+def test_late_rows_are_looked_for_though_a_file_was_refused_and_the_run_stays_red(parsed: dict[str, Any]) -> None:
+    for dag_id, dag in parsed["dags"].items():
+        if dag_id.startswith("ingest_"):
+            assert dag["tasks"]["ingest"]["downstream"] == ["all_taken_in", "find_late"]
+            assert dag["tasks"]["find_late"]["rule"] == "all_done"
+            assert dag["tasks"]["all_taken_in"]["rule"] == "all_success"
+            assert not dag["tasks"]["all_taken_in"]["downstream"]
 
 
 @pytest.fixture(scope="module")
