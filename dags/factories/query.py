@@ -10,6 +10,7 @@ from airflow.sdk import DAG, Param, chain
 
 from factories import slot_tasks
 from factories.documentation import query_page
+from factories.retries import RETRIES
 from factories.schedule import scheduled
 from factories.spark import spark_job
 from shedding.config import Settings
@@ -59,7 +60,10 @@ def _remedy(query: QuerySpec, catalog: Catalog, settings: Settings) -> list[Any]
 
 
 def _ask(query: QuerySpec) -> HITLOperator:
-    """A person decides in the UI whether the slot is published over its budget; silence means no."""
+    """A person decides in the UI whether the slot is published over its budget; silence means no.
+
+    An answer never fails the task; what does (the process or the database was lost) has the question asked again.
+    """
     return HITLOperator(
         task_id="ask",
         subject=f"Publish {query.name}, slot {SLOT}, over its error budget?",
@@ -67,5 +71,5 @@ def _ask(query: QuerySpec) -> HITLOperator:
         options=[slot_tasks.APPROVE, slot_tasks.REJECT],
         defaults=[slot_tasks.REJECT],
         response_timeout=dt.timedelta(microseconds=query.gate.approval_timeout),
-        retries=0,
+        **RETRIES,
     )
