@@ -19,7 +19,14 @@ import numpy as np
 import pyarrow as pa
 
 from expectations.evidence import Array, Evidence, micros, numbers, positions
-from expectations.summary import broken_values, coverage_floor, error_statistics, uncovered
+from expectations.summary import (
+    absent_keys,
+    broken_values,
+    coverage_floor,
+    error_statistics,
+    silent_rows,
+    uncovered,
+)
 from expectations.verdict import Verdict
 from shedding.keys import align
 
@@ -69,7 +76,7 @@ class _Board:
         starts = micros(evidence.runs["window_start"])
         window = np.searchsorted(starts, micros(rows["window_start"]))
         self.windows = [np.flatnonzero(window == index) for index in range(len(starts))]
-        self.missing = np.nan_to_num(numbers(evidence.runs, "missing_keys")).astype(int)
+        self.missing = absent_keys(evidence)
         if evidence.exact is not None:  # what is missing is mended first, from the exact rows that are there
             self.missing[:] = 0
 
@@ -101,6 +108,10 @@ class _Board:
 def _mend_values(board: _Board) -> None:
     for measure in board.evidence.query.measures:
         board.choose(np.flatnonzero(broken_values(board.evidence, measure)))
+
+
+def _mend_missing(board: _Board) -> None:
+    board.choose(np.flatnonzero(silent_rows(board.evidence.answer, board.evidence.query)))
 
 
 def _mend_worst(board: _Board) -> None:
@@ -153,6 +164,7 @@ def _mend_coverage(board: _Board) -> None:
 
 _MENDS = {
     "values": _mend_values,
+    "missing_keys": _mend_missing,
     "worst_relative_error": _mend_worst,
     "p95_relative_error": _mend_p95,
     "mean_relative_error": _mend_mean,

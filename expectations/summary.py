@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from scipy.stats import binom
 
 from expectations.evidence import Array, Evidence, doubled, micros, numbers, positions
 from shedding.accuracy import checked_intervals, estimated_accuracy
 from shedding.spec.durations import format_instant
-from shedding.spec.query import GateSpec, MeasureSpec
+from shedding.spec.query import GateSpec, MeasureSpec, QuerySpec
 
 MISSING = 1.0
 """The relative error of a key that the answer lacks."""
@@ -39,6 +40,7 @@ def summarise(evidence: Evidence) -> pd.DataFrame:
     starts = micros(evidence.runs["window_start"])
     place = np.searchsorted(starts, micros(evidence.answer["window_start"]))
     missing = np.nan_to_num(numbers(evidence.runs, "missing_keys")).astype(int)
+    absent = absent_keys(evidence)
     keys = np.bincount(place, minlength=len(starts))
     again = np.bincount(place, weights=doubled(evidence.answer, evidence.query.group_by), minlength=len(starts))
     slot_wide = _per_window(evidence, keys)
@@ -52,7 +54,7 @@ def summarise(evidence: Evidence) -> pd.DataFrame:
             here = place == index
             if not here.any() and not missing[index]:
                 continue
-            mean, p95, worst = error_statistics(errors[here & ~np.isnan(errors)], int(missing[index]), evidence.kind)
+            mean, p95, worst = error_statistics(errors[here & ~np.isnan(errors)], int(absent[index]), evidence.kind)
             rows.append({
                 "window_start": format_instant(int(start)), "measure": measure.name, "keys": int(keys[index]),
                 "mean_relative_error": mean, "p95_relative_error": p95, "worst_relative_error": worst,
@@ -61,6 +63,22 @@ def summarise(evidence: Evidence) -> pd.DataFrame:
                 "last_audit": audit[index], **{name: values[index] for name, values in slot_wide.items()},
             })  # fmt: skip
     return pd.DataFrame(rows, columns=list(rows[0]) if rows else ["window_start", "measure"])
+
+
+def silent_rows(rows: pa.Table, query: QuerySpec) -> Array:
+    """Which rows show a key without a value that it should have: null, with an error."""
+    found = np.zeros(rows.num_rows, dtype=bool)
+    for measure in query.measures:
+        found |= rows[measure.name].is_null().to_numpy() & (numbers(rows, f"{measure.name}_error") > 0)
+    return found
+
+
+def absent_keys(evidence: Evidence) -> Array:
+    """Of each window the missing keys that have no row: those with a row have an error of their own there."""
+    place = np.searchsorted(micros(evidence.runs["window_start"]), micros(evidence.answer["window_start"]))
+    missing = np.nan_to_num(numbers(evidence.runs, "missing_keys")).astype(int)
+    silent = silent_rows(evidence.answer, evidence.query)
+    return np.maximum(missing - np.bincount(place[silent], minlength=len(missing)), 0)
 
 
 def error_statistics(errors: Array, missing: int, kind: str) -> tuple[float, float, float]:

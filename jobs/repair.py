@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from expectations.evidence import Evidence, load_evidence, micros, numbers, positions
 from expectations.failing import Repair, plan_repair
-from expectations.summary import error_statistics
+from expectations.summary import absent_keys, error_statistics, silent_rows
 from expectations.verdict import read_verdict
 from shedding.config import Settings
 from shedding.dependence import raw_fingerprint
@@ -234,8 +234,9 @@ def _after(row: dict[str, Any], evidence: Evidence, mended: _Mended) -> dict[str
     """Keys and errors of one window as they are after the repair."""
     start = parse_instant(row["window_start"])
     here = mended.rows.filter(pa.array(micros(mended.rows["window_start"]) == start))
-    missing = 0 if mended.leg == EXACT else _missing(row, evidence, here, start)
-    found: dict[str, Any] = {"keys": here.num_rows, "missing_keys": missing}
+    missing = 0 if mended.leg == EXACT else _absent(evidence, here, start)
+    silent = int(silent_rows(here, evidence.query).sum())
+    found: dict[str, Any] = {"keys": here.num_rows, "missing_keys": missing + silent}
     found["imputed_keys"] = int(np.nansum(numbers(here, "is_imputed")))
     for measure in evidence.query.measures:
         errors = numbers(here, f"{measure.name}_error")
@@ -245,9 +246,10 @@ def _after(row: dict[str, Any], evidence: Evidence, mended: _Mended) -> dict[str
     return {name: value for name, value in found.items() if name in row}
 
 
-def _missing(row: dict[str, Any], evidence: Evidence, here: pa.Table, start: int) -> int:
+def _absent(evidence: Evidence, here: pa.Table, start: int) -> int:
+    """How many of a window's keys have no row after the repair."""
     if evidence.exact is None:
-        return int(row["missing_keys"] or 0)
+        return int(absent_keys(evidence)[micros(evidence.runs["window_start"]) == start].sum())
     exact = evidence.exact.filter(pa.array(micros(evidence.exact["window_start"]) == start))
     return int((positions(exact, here, evidence.query.group_by) < 0).sum())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ class Answer:
 
     present: the keys the window has, as far as the leg can know. shown: those that the answer holds; a
     present key that is not shown is missing. imputed: shown without a sampled row. exact: no row left out.
+    silent: by measure, the shown keys that have no value though rows were left out that may give them one.
     """
 
     sample: WindowSample
@@ -41,6 +42,7 @@ class Answer:
     shown: Flags
     imputed: Flags
     exact: Flags
+    silent: Mapping[str, Flags] = field(default_factory=dict)
 
     @property
     def rate(self) -> Floats:
@@ -80,15 +82,30 @@ def exact_answer(sample: WindowSample, measures: Sequence[MeasureSpec], whole: M
 
 
 def plain_answer(sample: WindowSample, measures: Sequence[MeasureSpec]) -> Answer:
-    """The design-based answer, free of any history: unbiased, and silent about keys without a sampled row."""
+    """The design-based answer, free of any history: unbiased, and without the keys that have no sampled row."""
     estimates = {m.name: plain_estimate(sample, m) for m in measures}
     sampled = sample.sampled_rows
     present = sample.rows > 0 if sample.known else sampled > 0
     complete = present & (sampled >= sample.rows) if sample.known else present & (sample.rate.min(axis=0) >= 1)
-    spoken = present.copy()
-    for measure in measures:
-        spoken &= ~(np.isnan(estimates[measure.name].value) & has_values(sample, measure))
-    return Answer(sample, estimates, present, spoken, np.zeros_like(present), complete)
+    wanted = {m.name: has_values(sample, m) & ~complete for m in measures}
+    return shown_answer(sample, estimates, present, complete, wanted)
+
+
+def shown_answer(
+    sample: WindowSample,
+    estimates: Mapping[str, Estimate],
+    present: Flags,
+    complete: Flags,
+    wanted: Mapping[str, Flags],
+) -> Answer:
+    """The answer that shows every present key which was sampled, or which has all values that are wanted of it."""
+    sampled = sample.sampled_rows
+    lacking = {name: np.isnan(estimates[name].value) & keys for name, keys in wanted.items()}
+    shown = present.copy()
+    for keys in lacking.values():
+        shown &= ~keys | (sampled > 0)
+    silent = {name: keys & shown for name, keys in lacking.items()}
+    return Answer(sample, estimates, present, shown, shown & (sampled == 0), complete, silent)
 
 
 def has_values(sample: WindowSample, measure: MeasureSpec) -> Flags:

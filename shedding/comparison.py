@@ -21,7 +21,7 @@ from shedding.keys import Keys, align
 from shedding.learnt import Learnt
 from shedding.memory import EXACT, Scans
 from shedding.priors import Priors
-from shedding.scores import Score, measured
+from shedding.scores import Score, measured, missing_keys
 from shedding.sides import Side, sides_of
 from shedding.spec import Catalog
 from shedding.spec.query import QuerySpec
@@ -47,7 +47,7 @@ class Tally:
 
     def add(self, answer: Answer, scores: dict[str, Score]) -> None:
         """One window more."""
-        self.missing += int((answer.present & ~answer.shown).sum())
+        self.missing += missing_keys(answer, scores)
         self.imputed += int(answer.imputed.sum())
         for name, score in scores.items():
             self.errors.setdefault(name, []).append(score.every)

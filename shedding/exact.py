@@ -14,6 +14,7 @@ Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 
 _SPLITTER = float(2**27 + 1)
+_BLOCK = 1 << 14  # numbers at a time whose intermediate results stay in the cache
 
 
 def two_sum(a: Floats, b: Floats) -> Pair:
@@ -62,8 +63,13 @@ def divide(left: Pair, divisor: Floats) -> Pair:
 
 def centred(square_sum: Pair, left: Pair, right: Pair, count: Floats) -> Floats:
     """sum(x y) - sum(x) sum(y) / n, the centred second moment, without cancellation; 0 where count is 0."""
-    safe = np.maximum(count, 1.0)
-    return np.where(count > 0, subtract(square_sum, divide(multiply(left, right), safe))[0], 0.0)
+    found = np.zeros_like(count)
+    for start in range(0, len(count), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        square, first, second = ((high[part], low[part]) for high, low in (square_sum, left, right))
+        safe = np.maximum(count[part], 1.0)
+        found[part] = subtract(square, divide(multiply(first, second), safe))[0]
+    return np.where(count > 0, found, 0.0)
 
 
 def _halves(value: Floats) -> Pair:

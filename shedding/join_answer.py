@@ -63,4 +63,6 @@ def joined_answer(
         rate=np.concatenate([s.rate for s in samples]),
     )
     imputed = shown & np.any([side.imputed for side in read], axis=0)
-    return Answer(sample, estimates, present, shown, imputed, present & np.all([side.exact for side in read], axis=0))
+    exact = present & np.all([side.exact for side in read], axis=0)
+    silent = {name: keys & shown for side in read for name, keys in side.silent.items()}
+    return Answer(sample, estimates, present, shown, imputed, exact, silent)

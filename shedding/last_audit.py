@@ -17,6 +17,7 @@ from shedding.config import Settings
 from shedding.dependence import asks_the_last_audit, raw_fingerprint, spec_fingerprint
 from shedding.ledger import LegWindow
 from shedding.memory import EXACT
+from shedding.scores import missing_keys
 from shedding.sides import Side
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
@@ -56,14 +57,14 @@ def audit_columns(query: QuerySpec, windows: Sequence[LegWindow]) -> dict[str, f
     """
     shed = [window for window in windows if window.leg == query.shed.policy]
     exact = [window for window in windows if window.leg == EXACT]
-    missing = [int((window.answer.present & ~window.answer.shown).sum()) for window in shed]
+    missing = [missing_keys(window.answer, window.scores) for window in shed]
     columns: dict[str, float | None] = {
         "audit_missing_keys": float(max(missing, default=0)),
         "audit_keys": float(np.mean([window.answer.shown.sum() for window in exact])) if exact else 0.0,
     }
     overlap = max(1, query.timeline.size // query.timeline.slide)
     for measure in query.measures:
-        errors = [_errors(window, measure.name, lacking) for window, lacking in zip(shed, missing, strict=True)]
+        errors = [_errors(window, measure.name) for window in shed]
         errors = [found for found in errors if found.size]
         scores = [window.scores[measure.name] for window in shed]
         estimates = sum(score.estimates for score in scores)
@@ -78,13 +79,11 @@ def audit_columns(query: QuerySpec, windows: Sequence[LegWindow]) -> dict[str, f
     return columns
 
 
-def _errors(window: LegWindow, measure: str, missing: int) -> np.ndarray:
-    """The errors of the keys that are shown, 0 where the value is null as it should be, and those that are missing."""
-    shown = window.answer.shown
+def _errors(window: LegWindow, measure: str) -> np.ndarray:
+    """The errors of the keys that are shown, an unknown one as infinite, and 1 for each key that is not."""
+    present, shown = window.answer.present, window.answer.shown
     found = window.scores[measure].errors[shown]
-    null = np.isnan(window.answer.estimates[measure].value[shown])
-    known = np.where(null, 0.0, np.where(np.isnan(found), np.inf, found))
-    return np.concatenate([known, np.ones(missing)])
+    return np.concatenate([np.where(np.isnan(found), np.inf, found), np.ones((present & ~shown).sum())])
 
 
 def _recorded(

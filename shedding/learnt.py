@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shedding.answers import CONFIDENCE, Answer, has_values, plain_estimate, positive, value_rates
+from shedding.answers import CONFIDENCE, Answer, has_values, plain_estimate, positive, shown_answer, value_rates
 from shedding.estimates import Estimate, Strata, gamma_poisson_count, sampled_quantile
 from shedding.shrinkage import Calibration, History, sample_prior, shrink
 from shedding.spec.query import MeasureSpec
@@ -54,21 +54,19 @@ def learnt_answer(
         hoped = np.zeros_like(whole) if expected is None else (expected > 0).any(axis=0) & ~whole
         present = (sampled > 0) | hoped  # a key that was kept whole and had no row is known not to be there
         complete = present & whole
-    estimates = {m.name: _estimate(sample, m, learnt, rows) for m in measures}
-    shown = present.copy()
-    for measure in measures:
-        wanted = has_values(sample, measure) if sample.known else present
-        shown &= ~(np.isnan(estimates[measure.name].value) & wanted)
-    return Answer(sample, estimates, present, shown, shown & (sampled == 0), complete)
+    wanted = {m.name: (has_values(sample, m) if sample.known else present) & ~complete for m in measures}
+    estimates = {m.name: _estimate(sample, m, learnt, rows, wanted[m.name]) for m in measures}
+    return shown_answer(sample, estimates, present, complete, wanted)
 
 
-def _estimate(sample: WindowSample, measure: MeasureSpec, learnt: Learnt, rows: list[Estimate] | None) -> Estimate:
+def _estimate(
+    sample: WindowSample, measure: MeasureSpec, learnt: Learnt, rows: list[Estimate] | None, wanted: Flags
+) -> Estimate:
     if measure.agg == "count":
         return Estimate.exact(sample.rows) if rows is None else _added(rows)
     if measure.agg in ("avg", "sum"):
         return _mean_or_sum(sample, measure, learnt, rows)
     plain = plain_estimate(sample, measure)
-    wanted = has_values(sample, measure) if rows is None else np.ones(len(sample.keys), dtype=np.bool_)
     return _steadied(plain, wanted, *_pooled(sample, measure, plain))
 
 

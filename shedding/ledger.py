@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shedding.answers import CONFIDENCE, Answer
 from shedding.panes import MICROS
-from shedding.scores import Score
+from shedding.scores import Score, missing_keys
 from shedding.spec.query import MeasureSpec
 from shedding.tables import slot_name
 
@@ -53,7 +53,7 @@ def _window_rows(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) 
         for suffix, values in ends.items():
             columns[measure.name + suffix] = pa.array(values[shown], pa.float64(), mask=empty)
         errors = window.scores[measure.name].errors[shown]
-        columns[f"{measure.name}_error"] = pa.array(np.where(empty, 0.0, errors), pa.float64())
+        columns[f"{measure.name}_error"] = pa.array(errors, pa.float64())
     columns["error_kind"] = pa.array([window.error_kind] * size, pa.string())
     columns["confidence"] = pa.array(np.full(size, CONFIDENCE))
     columns["is_exact"] = pa.array(answer.exact[shown])
@@ -82,7 +82,7 @@ def _run_row(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) -> d
         "window_end": answer.sample.end,
         "error_kind": window.error_kind,
         "keys": int(answer.shown.sum()),
-        "missing_keys": int((answer.present & ~answer.shown).sum()),
+        "missing_keys": missing_keys(answer, window.scores),
         "imputed_keys": int((answer.shown & answer.imputed).sum()),
     }
     for measure in measures:

@@ -24,22 +24,37 @@ Index = npt.NDArray[np.int64]
 _ROUNDING = 2.0**-52
 
 
+class _Columns:
+    """A table's columns of whole numbers, each made an array once for all legs; null counts as 0."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+        self._made: dict[str, Index] = {}
+
+    def whole(self, name: str) -> Index:
+        if name not in self._made:
+            column = self.table.column(name)
+            numbers = (column.fill_null(0) if column.null_count else column).to_numpy()
+            self._made[name] = numbers.astype(np.int64, copy=False)
+        return self._made[name]
+
+
 class _Groups:
     """The rows of a scan that one leg keeps (all where `chosen` is None), and the pane and key that each belongs to."""
 
-    def __init__(self, table: pa.Table, chosen: Index | None, place: Index, size: int) -> None:
-        self._table = table
-        self._chosen = None if chosen is None else pa.array(chosen)
+    def __init__(self, columns: _Columns, chosen: Index | None, place: Index, size: int) -> None:
+        self._columns, self._table, self._chosen = columns, columns.table, chosen
         self.place = place
         self.size = size
 
     def _column(self, name: str) -> Any:
         column = self._table.column(name)
-        return column if self._chosen is None else column.take(self._chosen)
+        return column if self._chosen is None else column.take(pa.array(self._chosen))
 
     def total(self, name: str) -> Index:
-        """The integer column summed by pane and key."""
-        return _totals(self._column(name), self.place, self.size)
+        """The column of whole numbers summed by pane and key."""
+        numbers = self._columns.whole(name)
+        return _totals(numbers if self._chosen is None else numbers[self._chosen], self.place, self.size)
 
     def fixed(self, prefix: str, magnitude: int) -> Pair:
         """The exact sum whose halves are the columns `<prefix>_high` and `_low`, or its digits `<prefix>0`, ..."""
@@ -75,7 +90,8 @@ class Scanned:
     def __init__(
         self, table: pa.Table, keys: Sequence[str], counts: pa.Table | None, expected: pa.Table | None = None
     ) -> None:
-        self._table, self._keys, self._counts = table, list(keys), counts
+        self._columns, self._keys = _Columns(table), list(keys)
+        self._counts = None if counts is None else _Columns(counts)
         more = expected if counts is None else counts
         tables = [table] if more is None else [table, more]
         combos, places = align(tables, ["pane_start", *keys])
@@ -89,7 +105,7 @@ class Scanned:
         Every pane and key that the counts or the sample know has a row. The result does not depend on which other legs
         shared the scan.
         """
-        chosen = None if bit is None else np.flatnonzero(self._table.column("mask").to_numpy() >> np.int64(bit) & 1)
+        chosen = None if bit is None else np.flatnonzero(self._columns.whole("mask") & np.int64(1 << bit))
         place = self._place if chosen is None else self._place[chosen]
         more = None if bit is None else self._more
         there = np.zeros(self._combos.num_rows, dtype=bool)
@@ -98,7 +114,7 @@ class Scanned:
             there[more] = True
         number = np.cumsum(there) - 1
         start, keys, key = self._whole if there.all() else self._laid_out(self._combos.filter(pa.array(there)))
-        groups = _Groups(self._table, chosen, number[place], len(start))
+        groups = _Groups(self._columns, chosen, number[place], len(start))
         count = None if more is None or self._counts is None else _Counted(self._counts, number[more], len(start))
         sampled = groups.total("rows").astype(np.float64)
         return Panes(
@@ -126,24 +142,24 @@ class Scanned:
 class _Counted:
     """The arrival counts laid out over the panes and keys of a leg."""
 
-    def __init__(self, counts: pa.Table, place: Index, size: int) -> None:
+    def __init__(self, counts: _Columns, place: Index, size: int) -> None:
         self._counts, self._place, self._size = counts, place, size
 
     def column(self, name: str) -> Floats:
         """The counts of one column by pane and key."""
-        return _totals(self._counts.column(name), self._place, self._size).astype(np.float64)
+        return _totals(self._counts.whole(name), self._place, self._size).astype(np.float64)
 
     def of(self, measure: MeasureSpec) -> Floats:
         """How many rows have a value for the measure; for a ratio the rows, of which it takes both parts."""
         name = f"rows_{measure.column}"
-        use = name if name in self._counts.column_names and measure.agg != "ratio" else "rows"
+        use = name if name in self._counts.table.column_names and measure.agg != "ratio" else "rows"
         return self.column(use)
 
 
-def _totals(column: Any, place: Index, size: int) -> Index:
-    """An integer column summed by place."""
+def _totals(numbers: Index, place: Index, size: int) -> Index:
+    """Whole numbers summed by place."""
     found = np.zeros(size, dtype=np.int64)
-    np.add.at(found, place, column.fill_null(0).to_numpy().astype(np.int64))
+    np.add.at(found, place, numbers)
     return found
 
 

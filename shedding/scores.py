@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +60,14 @@ def floor_of(answer: Answer, measure: MeasureSpec) -> float:
     return pooled_spread(answer.sample.measures[measure.name].moments)
 
 
+def missing_keys(answer: Answer, scores: Mapping[str, Score]) -> int:
+    """How many keys the answer lacks, or shows without a value that some measure should have."""
+    lacking = answer.present & ~answer.shown
+    for name, score in scores.items():
+        lacking |= answer.shown & np.isnan(answer.estimates[name].value) & (score.errors > 0)
+    return int(lacking.sum())
+
+
 def measured(answer: Answer, exact: Answer, measure: MeasureSpec) -> Score:
     """Errors against the exact answer over its keys; both answers are over the same keys.
 
@@ -86,14 +95,18 @@ def measured(answer: Answer, exact: Answer, measure: MeasureSpec) -> Score:
 
 
 def expected(answer: Answer, measure: MeasureSpec) -> Score:
-    """Errors as the intervals expect them: the mean of |error| under a normal law of the stated deviation."""
+    """Errors as the intervals expect them: the mean of |error| under a normal law of the stated deviation.
+
+    A null where the key has no value to give is no error; one where the sample could not tell is an error of 1.
+    """
     floor = floor_of(answer, measure)
     estimate = answer.estimates[measure.name]
     scale = np.maximum(np.abs(estimate.value), floor)
     usable = ~np.isnan(estimate.value) & (scale > 0)
     errors = np.where(usable, _MEAN_OF_NORMAL * estimate.deviation / np.where(usable, scale, 1.0), 1.0)
-    errors = np.where((estimate.deviation == 0) | np.isnan(estimate.value), 0.0, errors)
-    judged = answer.present & ~(answer.shown & np.isnan(estimate.value))
+    silent = answer.silent.get(measure.name, np.zeros_like(answer.shown))
+    errors = np.where((estimate.deviation == 0) | np.isnan(estimate.value), np.where(silent, 1.0, 0.0), errors)
+    judged = answer.present & ~(answer.shown & np.isnan(estimate.value) & ~silent)
     value = np.where(answer.shown, estimate.value, np.nan)[judged]
     parts = (estimate.deviation[judged], estimate.low[judged], estimate.high[judged])
     overall = estimated_accuracy(value, *parts, floor=floor)

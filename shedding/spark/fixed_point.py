@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from shedding.exact import Pair, add
+from shedding.exact import Pair, add, two_sum
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -102,9 +102,16 @@ def low_half(value: Column, high: Column) -> Column:
 
 
 def total_of_halves(high: Integers, low: Integers) -> Pair:
-    """The exact value of the halves' sums, |high| below 2**53: the bits that digits of any magnitude would give."""
-    unit = FixedPoint(QUANTUM_EXPONENT + 2 * DIGIT_BITS)
-    return unit.total([high << np.int64(LOW_BITS - DIGIT_BITS), low])
+    """The exact value of the halves' sums, |high| below 2**53: the bits that digits of any magnitude would give.
+
+    The value has fewer than 106 bits, so the nearest double and what it leaves are all of it, however they are found.
+    """
+    rounded = low.astype(np.float64)
+    total, error = two_sum(high.astype(np.float64) * HIGH_UNIT, rounded * QUANTUM)
+    rest = low - rounded.astype(np.int64)
+    if rest.any():
+        error += rest.astype(np.float64) * QUANTUM
+    return two_sum(total, error)
 
 
 def _whole(number: Column) -> Column:

@@ -22,7 +22,7 @@ def every_policy(**changes):
     """An audited slot answers all policies at once: the default and, beside it, the others."""
     others = [policy for policy in POLICIES if policy != "posterior"]
     shed = {"policy": "posterior", "compare": others, "budget": {"fraction": 0.05}}
-    return make_query(audit={"one_in": 1}, shed=shed, **changes)
+    return make_query(**{"audit": {"one_in": 1}, "shed": shed, **changes})
 
 
 def keys_between(rows, start, end):
@@ -136,3 +136,48 @@ def test_best_effort_keeps_the_budget_and_what_was_read_is_written_down(settings
     assert (read.bytes_read == 8 * read.rows_read).all()
     exact = runs[runs.leg == "exact"].drop_duplicates("slot")
     assert (exact.processed_fraction == 1).all()
+
+
+def with_idle_key(**changes):
+    """A ratio whose denominator is 0 in most rows of key k000, so that samples of it see nothing else."""
+    rows = make_rows(per_hour=300)
+    mine = rows.key == "k000"
+    rows.loc[mine, "other"] = (rows.u[mine] > 0.97) * 1.0  # what a sample keeps has a small u
+    measures = [{"name": "share", "agg": "ratio", "column": "value", "over": "other"}, {"name": "n", "agg": "count"}]
+    return every_policy(window=WINDOWS["tumbling"], measures=measures, **changes), rows
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_ratio_whose_sampled_denominator_is_zero_takes_the_value_of_all_keys(settings, known):
+    query, rows = with_idle_key()
+    found, _ = run(settings, query, [SLOT], rows, known=known)
+    idle = found[(found.key == "k000") & (found.leg != "exact")]
+    assert set(idle.leg) == set(POLICIES)
+    assert idle[["share", "share_low", "share_high"]].notna().all(axis=None)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_without_history_such_a_key_is_shown_as_null_and_counts_as_missing(settings, known):
+    query, rows = with_idle_key(estimates="plain")
+    found, _ = run(settings, query, [SLOT], rows, known=known)
+    idle = found[(found.key == "k000") & (found.leg == "uniform")]
+    assert len(idle) == 1
+    assert idle[["share", "share_low", "share_high"]].isna().all(axis=None)
+    assert idle[["share_error", "error_kind"]].to_numpy().tolist() == [[1.0, "measured"]]
+    assert idle.n.notna().all()
+    runs = Table(settings.table("runs", "q")).read().to_pandas()
+    assert (runs[runs.leg == "uniform"].missing_keys >= 1).all()
+    assert (runs[runs.leg == "exact"].missing_keys == 0).all()
+
+
+def test_a_ratio_that_has_no_value_is_null_in_every_leg_that_read_all_its_rows(settings):
+    query, rows = with_idle_key(shed={"policy": "uniform", "budget": {"fraction": 1.0}})
+    rows.loc[rows.key == "k000", "other"] = 0.0
+    found, _ = run(settings, query, [SLOT], rows)
+    idle = found[found.key == "k000"]
+    assert set(idle.leg) == {"exact", "uniform"}
+    assert idle.is_exact.all()
+    assert idle.share.isna().all()
+    assert (idle.share_error == 0).all()
+    runs = Table(settings.table("runs", "q")).read().to_pandas()
+    assert (runs.missing_keys == 0).all()
