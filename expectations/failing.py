@@ -24,6 +24,7 @@ from expectations.summary import (
     broken_values,
     coverage_floor,
     error_statistics,
+    largest_errors,
     silent_rows,
     uncovered,
 )
@@ -118,7 +119,8 @@ def _mend_worst(board: _Board) -> None:
     limit = board.evidence.query.gate.worst_relative_error
     assert limit is not None
     for measure in board.evidence.query.measures:
-        board.choose(np.flatnonzero(numbers(board.evidence.answer, f"{measure.name}_error") > limit))
+        errors = numbers(board.evidence.answer, f"{measure.name}_error")
+        board.choose(np.flatnonzero(largest_errors(errors, board.evidence.kind) > limit))
 
 
 def _mend_p95(board: _Board) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy.stats import binom
 
 from expectations.evidence import Array, Evidence, doubled, micros, numbers, positions
-from shedding.accuracy import checked_intervals, estimated_accuracy
+from shedding.accuracy import MEAN_OF_NORMAL, checked_intervals, estimated_accuracy, likely_bounds
 from shedding.spec.durations import format_instant
 from shedding.spec.query import GateSpec, MeasureSpec, QuerySpec
 
@@ -21,9 +21,6 @@ MISSING = 1.0
 
 SIGNIFICANCE = 0.01
 """Coverage fails where a true coverage at the limit would come out this low less than once in a hundred slots."""
-
-EXPECTED = float(np.sqrt(2 / np.pi))
-"""E|error| of a normal law with deviation 1."""
 
 NULLABLE = frozenset({"avg", "min", "max", "quantile", "ratio"})
 """Aggregates that have no value where a key's rows are all null."""
@@ -84,7 +81,8 @@ def absent_keys(evidence: Evidence) -> Array:
 def error_statistics(errors: Array, missing: int, kind: str) -> tuple[float, float, float]:
     """Mean, 95th percentile and maximum of the keys' relative errors, missing keys counted as 1; NaN for none.
 
-    Estimated errors are expected ones, E|error| of a normal law: their 95th percentile is over keys and chance.
+    Estimated errors are expected ones, E|error| of a normal law: their 95th percentile is over keys and chance, their
+    maximum that of `largest_errors`.
     """
     every = np.concatenate([errors, np.full(missing, MISSING)])
     if not every.size:
@@ -94,9 +92,15 @@ def error_statistics(errors: Array, missing: int, kind: str) -> tuple[float, flo
             p95 = float(np.quantile(every, 0.95))
         else:
             value = np.append(np.ones(len(errors)), np.full(missing, np.nan))
-            deviation = every / EXPECTED
+            deviation = every / MEAN_OF_NORMAL
             p95 = estimated_accuracy(value, deviation, value - deviation, value + deviation).p95
-        return float(every.mean()), np.inf if np.isnan(p95) else float(p95), float(every.max())
+        worst = max(largest_errors(errors, kind).max(initial=0.0), MISSING if missing else 0.0)
+        return float(every.mean()), np.inf if np.isnan(p95) else float(p95), float(worst)
+
+
+def largest_errors(errors: Array, kind: str) -> Array:
+    """What the worst key is judged by: an error that was measured, or the bound that an estimated one likely keeps."""
+    return errors if kind == "measured" else likely_bounds(errors)
 
 
 def broken_values(evidence: Evidence, measure: MeasureSpec) -> Array:

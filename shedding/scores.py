@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shedding.accuracy import (
+    MEAN_OF_NORMAL,
     checked_intervals,
     estimated_accuracy,
+    likely_bounds,
     measured_accuracy,
     pooled_spread,
     relative_errors,
@@ -21,7 +23,6 @@ from shedding.spec.query import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 
-_MEAN_OF_NORMAL = math.sqrt(2 / math.pi)
 _UNKNOWN = {"mean_error": None, "p95_error": None, "worst_error": None, "coverage": None, "half_width": None}
 
 
@@ -39,6 +40,7 @@ class Score:
     covered: int
     half_width: float
     p95: float
+    worst: float
 
     def summary(self) -> dict[str, float | None]:
         """The columns of a run's row; nothing where the window has no key."""
@@ -47,7 +49,7 @@ class Score:
         return {
             "mean_error": float(self.every.mean()),
             "p95_error": self.p95,
-            "worst_error": float(self.every.max()),
+            "worst_error": self.worst,
             "coverage": self.covered / self.estimates if self.estimates else None,
             "half_width": None if math.isnan(self.half_width) else self.half_width,
         }
@@ -84,26 +86,29 @@ def measured(answer: Answer, exact: Answer, measure: MeasureSpec) -> Score:
     tested &= judged & answer.shown
     ends = (np.where(answer.shown, end, np.nan)[judged] for end in (estimate.low, estimate.high))
     overall = measured_accuracy(truth[judged], value[judged], *ends, floor=floor)
+    every = errors[exact.shown]
     return Score(
         errors=np.where(answer.shown, errors, np.nan),
-        every=errors[exact.shown],
+        every=every,
         estimates=int(tested.sum()),
         covered=int(inside[tested].sum()),
         half_width=overall.half_width,
         p95=overall.p95,
+        worst=float(every.max(initial=0.0)),
     )
 
 
 def expected(answer: Answer, measure: MeasureSpec) -> Score:
     """Errors as the intervals expect them: the mean of |error| under a normal law of the stated deviation.
 
-    A null where the key has no value to give is no error; one where the sample could not tell is an error of 1.
+    The worst is the largest bound that an error stays below 95 times in 100 (`likely_bounds`). A null where the key
+    has no value to give is no error; one where the sample could not tell is an error of 1.
     """
     floor = floor_of(answer, measure)
     estimate = answer.estimates[measure.name]
     scale = np.maximum(np.abs(estimate.value), floor)
     usable = ~np.isnan(estimate.value) & (scale > 0)
-    errors = np.where(usable, _MEAN_OF_NORMAL * estimate.deviation / np.where(usable, scale, 1.0), 1.0)
+    errors = np.where(usable, MEAN_OF_NORMAL * estimate.deviation / np.where(usable, scale, 1.0), 1.0)
     silent = answer.silent.get(measure.name, np.zeros_like(answer.shown))
     errors = np.where((estimate.deviation == 0) | np.isnan(estimate.value), np.where(silent, 1.0, 0.0), errors)
     judged = answer.present & ~(answer.shown & np.isnan(estimate.value) & ~silent)
@@ -117,4 +122,5 @@ def expected(answer: Answer, measure: MeasureSpec) -> Score:
         covered=0,
         half_width=overall.half_width,
         p95=overall.p95,
+        worst=float(np.where(answer.shown, likely_bounds(errors), 1.0)[answer.present].max(initial=0.0)),
     )

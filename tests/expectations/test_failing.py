@@ -38,6 +38,11 @@ def test_the_worst_check_takes_every_key_over_its_limit(settings: Settings) -> N
     assert keys(plan(evidence, "worst_relative_error")) == ["b", "d"]
 
 
+def test_an_estimated_error_is_over_the_worst_keys_limit_where_it_may_well_come_out_so(settings: Settings) -> None:
+    evidence = evidence_of(settings, {"worst_relative_error": 0.3}, errors=[0.1, 0.13, 0.2, 0.05], audited=False)
+    assert keys(plan(evidence, "worst_relative_error")) == ["b", "c"]
+
+
 def test_the_mean_check_takes_the_fewest_of_the_worst_keys(settings: Settings) -> None:
     evidence = evidence_of(settings, {"mean_relative_error": 0.1}, errors=[0.05, 0.6, 0.05, 0.07])
     assert keys(plan(evidence, "mean_relative_error")) == ["b"]
