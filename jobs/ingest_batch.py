@@ -178,8 +178,10 @@ def _write_broken(
     names = fn.create_map(*[fn.lit(text) for source, intake in parts.items() for text in (source, intake.name)])
     # Many words for few rows: as one compiled method they would be too long for the JVM.
     spark.conf.set("spark.sql.codegen.wholeStage", "false")
-    append(refined.broken(names[fn.col("_source")], fn.lit(at)), uri, [], metadata)
-    spark.conf.set("spark.sql.codegen.wholeStage", "true")
+    try:
+        append(refined.broken(names[fn.col("_source")], fn.lit(at)), uri, [], metadata)
+    finally:
+        spark.conf.set("spark.sql.codegen.wholeStage", "true")
     stored = spark.read.format("delta").load(uri).where(fn.col("_source").isin(list(parts)))
     kind = fn.concat(fn.col("column"), fn.lit(": "), fn.regexp_replace(fn.split("reason", ": ")[0], r" found \d+$", ""))
     return _nested(stored.groupBy("_source", kind.alias("kind")).count())
