@@ -82,12 +82,19 @@ def compare_between(
     progress: Progress = lambda _: None,
 ) -> list[dict[str, Any]]:
     """`compare` over the slots of [start, end) that have rows; DataError where none has."""
-    sides, length = sides_of(settings, catalog, query), query.timeline.slot
+    sides = sides_of(settings, catalog, query)
+    slots = slots_with_rows(query, sides, span)
+    return compare(query, sides, audit_plan(query, sides, slots[-1]), scans, slots, legs, estimates, progress)
+
+
+def slots_with_rows(query: QuerySpec, sides: Sequence[Side], span: tuple[int, int]) -> list[int]:
+    """The slots of [start, end) that every side has rows in, known without a scan; DataError where there is none."""
+    length = query.timeline.slot
     slots = [s for s in query.timeline.slots_between(*span) if all(x.arrivals.rows(s, s + length) for x in sides)]
     if not slots:
         names = " and ".join(dict.fromkeys(side.dataset.name for side in sides))
         raise DataError(f"dataset {names} has no rows in that interval; `sluice status` says what there is")
-    return compare(query, sides, audit_plan(query, sides, slots[-1]), scans, slots, legs, estimates, progress)
+    return slots
 
 
 def compare(

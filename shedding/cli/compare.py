@@ -54,14 +54,16 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _compare(
     arguments: argparse.Namespace, settings: Settings, policies: Sequence[str], span: tuple[int, int]
 ) -> list[dict[str, Any]]:
-    from shedding.comparison import compare_between
+    from shedding.comparison import compare_between, slots_with_rows
     from shedding.experiment import Leg
+    from shedding.sides import sides_of
     from shedding.spark.session import spark_session
     from shedding.spark.slot_scan import SlotScan
 
     catalog = load_catalog(settings.specs)
     query = catalog.query(arguments.query)
     legs = [Leg(policy, fraction) for policy in policies for fraction in arguments.budgets]
+    slots_with_rows(query, sides_of(settings, catalog, query), span)  # an empty interval is told before Java starts
     with (
         Progress(f"compare {query.name}") as progress,
         spark_session(settings, f"sluice compare {query.name}") as spark,

@@ -39,7 +39,8 @@ def test_a_join_without_rows_says_where_to_look(settings):
         arguments.run(arguments, settings)
 
 
-def test_a_dataset_without_rows_says_where_to_look(settings):
+def test_a_dataset_without_rows_says_where_to_look_before_java_starts(settings, monkeypatch):
+    monkeypatch.setattr("shedding.spark.session.spark_session", lambda *_: pytest.fail("a session was started"))
     arguments = parse("taxi_route_fare", *INTERVAL)
     with pytest.raises(SluiceError, match="sluice status"):
         arguments.run(arguments, settings)
