@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from expectations.evidence import Evidence, load_evidence
 from expectations.failing import Repair, plan_repair
-from expectations.summary import error_statistics
+from expectations.summary import error_statistics, summarise
 from expectations.verdict import Check, Verdict
 from shedding.config import Settings
 from tests.expectations.answers import SLOT, Answer, make_query
@@ -65,6 +65,15 @@ def test_missing_keys_come_from_the_exact_leg_and_without_one_from_the_whole_slo
     lacking = Evidence(**{**audited.__dict__, "answer": kept})
     assert keys(plan(lacking, "missing_keys")) == ["c"]
     assert plan(evidence_of(settings, {}, missing=1, audited=False), "missing_keys").keys is None
+
+
+def test_a_key_shown_without_the_value_it_should_have_counts_once_and_is_repaired_alone(settings: Settings) -> None:
+    shown = {"values": [1.0, None, 3.0, 4.0], "errors": [0.1, 1.0, 0.1, 0.0], "missing": 1, "audited": False}
+    evidence = evidence_of(settings, {"missing_keys": 0}, **shown)
+    batch = summarise(evidence)
+    assert batch["missing_keys"].tolist() == [1, 1]  # two windows
+    assert batch["mean_relative_error"].tolist() == pytest.approx([0.3, 0.3])
+    assert keys(plan(evidence, "missing_keys")) == ["b"]
 
 
 def test_missing_keys_that_nobody_can_name_keep_the_errors_over_budget_and_take_the_whole_slot(
