@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -61,17 +62,40 @@ def exact_rows(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: pa.T
 def key_condition(keys: pa.Table) -> str:
     """The SQL condition that holds for rows of these keys and no others; null is a key like any other.
 
-    One column becomes an IN list, which file statistics and row groups are skipped by.
+    Each column becomes an IN list, which file statistics and row groups are skipped by; several are then looked up
+    together in a set of their own, since thousands of alternatives would take Spark minutes to plan.
     """
+    if not keys.num_rows:
+        return "FALSE"
     names = keys.column_names
-    if len(names) == 1:
-        values = keys.column(0).to_pylist()
-        listed = ", ".join(_literal(value) for value in values if value is not None)
-        parts = [f"`{names[0]}` IN ({listed})"] if listed else []
-        parts += [f"`{names[0]}` IS NULL"] if None in values else []
-        return " OR ".join(parts) or "FALSE"
-    rows = [" AND ".join(f"`{name}` <=> {_literal(row[name])}" for name in names) for row in keys.to_pylist()]
-    return " OR ".join(f"({row})" for row in rows) or "FALSE"
+    parts = [_one_of(name, pc.unique(keys.column(name)).to_pylist()) for name in names]
+    if len(names) > 1:
+        types = {name: _sql_type(keys.schema.field(name).type) for name in names}
+        together = ", ".join(f"CAST(`{name}` AS {types[name]})" for name in names)
+        listed = (", ".join(_typed(value, types[name]) for name, value in row.items()) for row in keys.to_pylist())
+        parts.append(f"struct({together}) IN ({', '.join(f'struct({values})' for values in listed)})")
+    return " AND ".join(f"({part})" for part in parts)
+
+
+def _one_of(name: str, values: Sequence[object]) -> str:
+    listed = ", ".join(_literal(value) for value in values if value is not None)
+    parts = [f"`{name}` IN ({listed})"] if listed else []
+    return " OR ".join(parts + ([f"`{name}` IS NULL"] if None in values else []))
+
+
+def _typed(value: object, kind: str) -> str:
+    """The literal of exactly this type; a cast only where there is no shorter way, since each takes time to plan."""
+    plain = {"STRING": _literal(value), "INT": _literal(value), "BIGINT": f"{value}L", "BOOLEAN": _literal(value)}
+    return plain[kind] if value is not None and kind in plain else f"CAST({_literal(value)} AS {kind})"
+
+
+def _sql_type(kind: pa.DataType) -> str:
+    """What Spark calls an Arrow type of a key; texts are text, however Arrow holds them."""
+    named = {pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INT", pa.int64(): "BIGINT",
+             pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.date32(): "DATE"}  # fmt: skip
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP"
+    return str(kind).upper().replace("128", "") if pa.types.is_decimal(kind) else named.get(kind, "STRING")
 
 
 def _literal(value: object) -> str:

@@ -111,3 +111,24 @@ def test_the_condition_on_keys_takes_these_keys_and_no_others(spark: SparkSessio
     both = key_condition(pa.table({"k": ["it's", "percent %", None], "n": [1, None, 4]}))
     assert {row.k for row in frame.where(both).collect()} == {"it's", "percent %"}
     assert frame.where(key_condition(pa.table({"k": pa.array([], pa.string())}))).count() == 0
+
+
+def test_the_condition_tells_hundreds_of_keys_of_several_columns_apart(spark: SparkSession) -> None:
+    moment = pa.timestamp("us", "UTC")
+    number = pa.array(range(4000))
+    rows = pa.table({
+        "text": pa.array([None if i % 50 == 3 else f"k{i % 50}" for i in range(4000)]),
+        "large": pa.array([None if i % 5 == 1 else i % 5 - 2**40 for i in range(4000)]),
+        "small": pa.array([None if i % 7 == 1 else i % 7 for i in range(4000)], pa.int32()),
+        "real": pa.array([[0.5, None, float("nan"), -1e300][i % 4] for i in range(4000)]),
+        "yes": pa.array([[True, False, None][i % 3] for i in range(4000)]),
+        "day": pa.array([[None, 19000, 19001][i % 3] for i in range(4000)], pa.int32()).cast(pa.date32()),
+        "at": pa.array([None if i % 11 == 0 else i % 11 * 10**6 for i in range(4000)], moment),
+    })  # fmt: skip
+    frame = spark.createDataFrame(rows.append_column("number", number))
+    chosen = rows.slice(0, 300)
+    wanted = {tuple(map(str, row.values())) for row in chosen.to_pylist()}
+    everyone = [tuple(map(str, row.values())) for row in rows.to_pylist()]
+    expected = {place for place, row in enumerate(everyone) if row in wanted}
+    assert 300 <= len(expected) < 4000
+    assert {row.number for row in frame.where(key_condition(chosen)).select("number").collect()} == expected
