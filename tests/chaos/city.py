@@ -39,7 +39,7 @@ def query(name: str, gate: dict[str, Any], **changes: Any) -> dict[str, Any]:
 # Its budget takes all rows of the two quiet hours: those audits pass, and the busy hours fail on some keys only.
 MENDED = query(
     "mended_keys",
-    {"worst_relative_error": 0.017, "missing_keys": None, "on_failure": "repair"},
+    {"worst_relative_error": 0.042, "missing_keys": None, "on_failure": "repair"},
     shed={"policy": "uniform", "budget": {"rows": 750}},
 )
 QUERIES = (
