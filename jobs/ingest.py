@@ -26,10 +26,12 @@ from shedding.config import Settings
 from shedding.errors import SluiceError, SourceError
 from shedding.intake import Plan, batches, plan_files, plan_interval
 from shedding.landing import LandedFile, inspect, landed_files
+from shedding.source_number import check_numbered
 from shedding.spec.catalog import Catalog, load_catalog
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import parse_instant
 from shedding.spec.keyset import keysets
+from shedding.tables import Table
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ def ingest(
     session = _session(spark)
     now = dt.datetime.now(dt.UTC)
     arrivals = Arrivals.load(settings, dataset)
+    _check_table(settings, dataset)
     plan, refused = _plan(settings, spec, files, interval, arrivals, progress)
     report = IngestReport(dataset, skipped=len(plan.known), notes=plan.known)
     counted = keysets(catalog, dataset)
@@ -98,6 +101,12 @@ def ingest(
     if refused:
         raise SourceError("; ".join(refused))
     return replace(report, watermark=Arrivals.load(settings, dataset).watermark)
+
+
+def _check_table(settings: Settings, dataset: str) -> None:
+    schema = Table(settings.table("raw", dataset)).schema()
+    if schema is not None:
+        check_numbered(settings, dataset, str(schema.field("_source").type))
 
 
 def _plan(
@@ -139,6 +148,7 @@ def _session(spark: SparkSession) -> SparkSession:
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     # Every u is another: a dictionary would be begun for each file, and given up.
     session.conf.set("parquet.enable.dictionary#u", "false")
+    session.conf.set("parquet.column.statistics.enabled#u", "false")  # always from 0 to 1
     session.conf.set("parquet.size.statistics.enabled", "false")
     session.conf.set("parquet.column.statistics.enabled#_source", "false")  # one value a file, which Delta notes
     return session

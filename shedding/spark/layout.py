@@ -7,7 +7,7 @@ import math
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from shedding.spark.refine import LEADING, partition_columns, raw_columns, with_partitions
+from shedding.spark.refine import INDEXED, partition_columns, raw_columns, with_partitions
 from shedding.spark.store import floor_to
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import UNITS
@@ -40,7 +40,7 @@ def ranked(rows: DataFrame, dataset: DatasetSpec, total: int | None = None) -> D
     rank = fn.when(alone, fn.floor(fn.col("u") * size) + 1).otherwise(1).cast("int")
     cell = fn.floor(moment / UNITS["day" if dataset.partition == "date" else "hour"])
     rows = rows.withColumn("_rank", rank).sortWithinPartitions(cell * 2**31 + fn.col("_rank"))
-    return with_partitions(rows, dataset).select(*LEADING, "_rank", *raw_columns(dataset)[len(LEADING) :])
+    return with_partitions(rows, dataset).select(*INDEXED, "_rank", *raw_columns(dataset)[len(INDEXED) :])
 
 
 def rank_limit(rate: float, count: int) -> int:
