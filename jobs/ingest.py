@@ -24,9 +24,10 @@ from shedding.arrivals import Arrivals
 from shedding.arrivals_log import watermark_row, write_log
 from shedding.config import Settings
 from shedding.errors import SluiceError, SourceError
-from shedding.intake import Plan, batches, plan_files, plan_interval
+from shedding.intake import Intake, Plan, batches, plan_files, plan_interval
 from shedding.landing import LandedFile, inspect, landed_files
 from shedding.source_number import check_numbered
+from shedding.spark.damage import READ_FAILURES, damaged
 from shedding.spec.catalog import Catalog, load_catalog
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import parse_instant
@@ -94,6 +95,12 @@ def ingest(
         except SourceError as error:
             refused.append(str(error))
             continue
+        except READ_FAILURES:
+            sound = _sound(session, spec, batch, refused)
+            if len(sound) == len(batch):
+                raise
+            queue += [sound] if sound else []
+            continue
         report = report.plus(done)
         progress(f"batch {number} of {len(queue)}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
     if interval is not None and spec.source.kind != "generator":
@@ -132,6 +139,15 @@ def _plan(
     return plan_files(dataset, found, arrivals), refused
 
 
+def _sound(spark: SparkSession, dataset: DatasetSpec, batch: list[Intake], refused: list[str]) -> list[Intake]:
+    """The sources of a batch that can be read, after it failed; words on the others are added to `refused`."""
+    if dataset.source.kind != "parquet":
+        return batch
+    bad = damaged(spark, [intake.file.path for intake in batch if intake.file])
+    refused += bad.values()
+    return [intake for intake in batch if intake.file is None or intake.file.path not in bad]
+
+
 def _session(spark: SparkSession) -> SparkSession:
     """A session of ingest's own: a derived column that divides by zero is null there, not the end of the job."""
     session = spark.newSession()
@@ -144,6 +160,8 @@ def _session(spark: SparkSession) -> SparkSession:
     session.conf.set("spark.sql.maxConcurrentOutputFileWriters", "16")
     # Timestamps in nanoseconds, as pandas writes them, come as numbers and are cut to microseconds.
     session.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+    # Bytes that changed since they were written are an error, not other values, where the writer left checksums.
+    session.conf.set("parquet.page.verify-checksum.enabled", "true")
     # Eight bytes with statistics; the default takes twelve without.
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     # Every u is another: a dictionary would be begun for each file, and given up.

@@ -79,9 +79,12 @@ def _inspected(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFi
     if isinstance(dataset.source, ParquetSource) or _has_header(dataset):
         listed = [part.split(":")[0] for part in layout]
         names = set(listed)
-        doubled = sorted({name for name in listed if listed.count(name) > 1})
+        # A text's columns are told apart by place, those of Parquet by Spark, which is blind to case.
+        alike = [name.lower() for name in listed] if isinstance(dataset.source, ParquetSource) else listed
+        doubled = sorted({name for name, sign in zip(listed, alike, strict=True) if alike.count(sign) > 1})
         if doubled:
-            raise SourceError(f"{path} has the column {doubled[0]!r} more than once; rename or remove one of them")
+            shown = " and ".join(map(repr, doubled))
+            raise SourceError(f"{path} has the column {shown} more than once; rename or remove one of them")
         missing = [c.source or c.name for c in dataset.columns if (c.source or c.name) not in names]
         if missing:
             raise SourceError(

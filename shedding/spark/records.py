@@ -37,11 +37,14 @@ from shedding.spec.dataset import (
 
 _READABLE = ("string", "int", "bigint", "smallint", "tinyint", "double", "float", "boolean", "timestamp",
              "timestamp_ntz", "date", "void", "decimal", "array<string>")  # fmt: skip
+_MOMENTS = ("string", "timestamp", "timestamp_ntz", "date", "void")
 _SOURCES = {
-    "timestamp": ("string", "timestamp", "date", "void"),
-    "date": ("string", "timestamp", "date", "void"),
+    "string": _READABLE,
+    "timestamp": _MOMENTS,
+    "date": _MOMENTS,
     "array<string>": ("array<string>", "void"),
 }  # what may be read as these; a number says not what it counts
+_NUMBERS = tuple(kind for kind in _READABLE if kind not in (*_MOMENTS[1:-1], "array<string>"))  # read as any other
 _NATIVE = ("int", "bigint", "boolean")  # what Spark's CSV parser reads as strictly as declared
 
 
@@ -158,7 +161,7 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
         rows = spark.read.parquet(*[str(file.path) for file in files])
     except (AnalysisException, ArithmeticException) as error:
         first = str(error).splitlines()[0]
-        raise SourceError(f"{files[0].path} has a column that Spark cannot read ({first}); write it anew") from error
+        raise SourceError(f"{_named(files)} has a column that Spark cannot read ({first}); write it anew") from error
     types = {name: kind for name, kind in rows.dtypes if name not in nulls}
     kinds: dict[str, str] = {}
     given: dict[str, Column] = {}
@@ -169,9 +172,9 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
         if "[ns" in stored[name] and kinds[column.name] == "bigint":  # Spark has no such timestamps and reads numbers
             given[name] = fn.timestamp_micros(fn.floor(given[name] / 1000))
             kinds[column.name] = "timestamp" if "tz=" in stored[name] else "timestamp_ntz"
-        if not kinds[column.name].startswith(_SOURCES.get(column.type, _READABLE)):
+        if kinds[column.name].split("(")[0] not in _SOURCES.get(column.type, _NUMBERS):
             raise SourceError(
-                f"{files[0].path}: column {name} is {kinds[column.name]}, which cannot be read as the declared "
+                f"{_named(files)}: column {name} is {kinds[column.name]}, which cannot be read as the declared "
                 f"{column.type}; declare another type in datasets/{dataset.name}.yaml, or mend the file"
             )
     places = {
@@ -227,6 +230,12 @@ def _given(dataset: DatasetSpec, available: dict[str, Column]) -> list[Column]:
             f"the source of dataset {dataset.name} has no column {', '.join(missing)}; it has {', '.join(available)}"
         )
     return [available[c.source or c.name].alias(raw_name(index)) for index, c in enumerate(dataset.columns)]
+
+
+def _named(files: list[LandedFile]) -> str:
+    """The files of a batch, in words; they share one layout, and what is wrong with it."""
+    others = f" (and {', '.join(file.name for file in files[1:])}, of the same columns)" if files[1:] else ""
+    return f"{files[0].path}{others[:1000]}"
 
 
 def _files(parts: list[Part]) -> list[LandedFile]:

@@ -1,0 +1,32 @@
+"""Which files of a batch made Spark fail: looked for only after it did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+READ_FAILURES = (PySparkException, Py4JJavaError)
+"""What pyspark raises where a job failed, whatever the cause."""
+
+
+def damaged(spark: SparkSession, paths: list[Path]) -> dict[Path, str]:
+    """The Parquet files that Spark itself cannot read to the end, each with words for whoever delivers it."""
+    found: dict[Path, str] = {}
+    for path in paths:
+        try:
+            spark.read.parquet(str(path)).write.format("noop").mode("overwrite").save()
+        except READ_FAILURES as error:
+            found[path] = (
+                f"{path} is damaged inside ({_cause(error)}); nothing of it was kept; deliver it again, or remove it"
+            )
+    return found
+
+
+def _cause(error: Exception) -> str:
+    """The innermost cause that the error names, in one line."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes or [line for line in lines if line])[-1 if causes else 0][:300]
