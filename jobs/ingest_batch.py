@@ -181,8 +181,10 @@ def _write_broken(
     rows = refined.broken(names, ids, fn.lit(at), seen)
     # Many words for few rows: as one compiled method they would be too long for the JVM.
     spark.conf.set("spark.sql.codegen.wholeStage", "false")
-    append(rows, uri, [], metadata)
-    spark.conf.set("spark.sql.codegen.wholeStage", "true")
+    try:
+        append(rows, uri, [], metadata)
+    finally:
+        spark.conf.set("spark.sql.codegen.wholeStage", "true")
     stored = spark.read.format("delta").load(uri).where(fn.col("_source").isin(list(parts)))
     kind = fn.concat(fn.col("column"), fn.lit(": "), fn.regexp_replace(fn.split("reason", ": ")[0], r" found \d+$", ""))
     return _nested(stored.groupBy("_source", kind.alias("kind")).count()), tally_of(seen)
