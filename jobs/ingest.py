@@ -26,11 +26,13 @@ from shedding.config import Settings
 from shedding.errors import SluiceError, SourceError, exit_code
 from shedding.intake import Intake, Plan, batches, plan_files, plan_interval
 from shedding.landing import LandedFile, inspect, landed_files
+from shedding.source_number import check_numbered
 from shedding.spark.damage import READ_FAILURES, damaged
 from shedding.spec.catalog import Catalog, load_catalog
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import parse_instant
 from shedding.spec.keyset import keysets
+from shedding.tables import Table
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ def ingest(
     session = _session(spark)
     now = dt.datetime.now(dt.UTC)
     arrivals = Arrivals.load(settings, dataset)
+    _check_table(settings, dataset)
     plan, refused = _plan(settings, spec, files, interval, arrivals, progress)
     report = IngestReport(dataset, skipped=len(plan.known), notes=plan.known)
     counted = keysets(catalog, dataset)
@@ -105,6 +108,12 @@ def ingest(
     if refused:
         raise SourceError("; ".join(refused))
     return replace(report, watermark=Arrivals.load(settings, dataset).watermark)
+
+
+def _check_table(settings: Settings, dataset: str) -> None:
+    schema = Table(settings.table("raw", dataset)).schema()
+    if schema is not None:
+        check_numbered(settings, dataset, str(schema.field("_source").type))
 
 
 def _plan(

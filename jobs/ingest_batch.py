@@ -18,11 +18,14 @@ from shedding.concepts import add_counts, replace_counts
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.intake import Intake
+from shedding.source_number import source_number
 from shedding.spark.layout import file_rows, ranked
 from shedding.spark.lines import blocks
-from shedding.spark.records import Part, read_records
+from shedding.spark.records import Part, Records, read_records
 from shedding.spark.refine import LEADING, Refined, partition_columns, refine
+from shedding.spark.source_column import by_source
 from shedding.spark.store import append, count_keys, hours_of, written
+from shedding.spark.tally import Tally, tally_of
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import KeySet
 
@@ -53,19 +56,24 @@ def store_batch(
     """Write a batch and make it visible; DataError, and nothing visible, where the counts do not add up."""
     parts = {_source_id(intake, attempt): intake for intake in batch}
     write_log(settings, dataset.name, [_row("begun", source, intake) for source, intake in parts.items()], at)
-    read = [Part(source, intake.name, intake.file, intake.interval) for source, intake in parts.items()]
+    read = [Part(source_number(source), intake.name, intake.file, intake.interval) for source, intake in parts.items()]
     metadata = {"dataset": dataset.name, "attempt": attempt, "sources": len(parts)}
     with blocks(spark):
         records = read_records(spark, dataset, read)
         refined = refine(dataset, records)
-        totals = _write_raw(settings, refined, parts, records.total, metadata)
-        broken = _write_broken(spark, settings, refined, parts, at, metadata) if totals["broken"] else {}
-        excluded = _excluded(refined, totals, list(parts))
+        tally = _write_raw(settings, refined, parts, records, metadata)
     rows = written(spark, settings, dataset, list(parts))
     counts = [(keyset, count_keys(rows, list(parts), keyset)) for keyset in counted]
     hours: dict[str, dict[int, Any]] = defaultdict(dict)
     for row in hours_of(rows, list(parts), counts):
         hours[row["_source"]][row["hour"]] = row
+    if tally is None and sum(row["rows"] for found in hours.values() for row in found.values()) == records.most:
+        tally = Tally(records.total or 0, records.most or 0)
+    broken: dict[str, dict[str, int]] = {}
+    with blocks(spark):
+        if tally is None or tally.broken:
+            broken, tally = _write_broken(spark, settings, refined, parts, at, metadata)
+        excluded = _excluded(refined, tally, list(parts))
     for keyset, table in counts:
         add_counts(settings, keyset, table)
     newest = Arrivals.load(settings, dataset.name).last_event
@@ -94,7 +102,7 @@ def store_batch(
         entry["rows_read"] = entry["kept"] + entry["excluded"] + entry["quarantined"]
         late += _late(found, newest, dataset)
         entries.append(entry)
-    _check(dataset, batch, entries, totals, records.total)
+    _check(dataset, batch, entries, tally, records.total)
     gone = sorted({old for intake in batch for old in intake.replaces})
     write_log(settings, dataset.name, entries + [{"state": "superseded", "source_id": old} for old in gone], at)
     sums = {name: sum(entry[name] for entry in entries) for name in ("rows_read", "kept", "excluded", "quarantined")}
@@ -133,36 +141,26 @@ def catch_up(
 
 
 def _write_raw(
-    settings: Settings, refined: Refined, parts: dict[str, Intake], total: int | None, metadata: dict[str, Any]
-) -> dict[str, int]:
-    """Write the kept rows and count all records in the same pass."""
-    seen = Observation("records")
-    reasons = list(refined.dataset.exclude)
-    observed = refined.frame.observe(
-        seen,
-        fn.count("*").alias("rows"),
-        fn.count("_verdict").alias("read"),
-        fn.count_if(fn.col("_verdict") > 0).alias("broken"),
-        *[fn.count_if(fn.col("_verdict") == -place).alias(f"excluded{place}") for place in range(1, len(reasons) + 1)],
-    )
-    rows = refined.kept(observed, next(iter(parts)) if len(parts) == 1 else None)
-    partition_by = partition_columns(refined.dataset)
-    uri = settings.table("raw", refined.dataset.name)
-    if refined.dataset.layout.kind == "ranked":
-        rows = ranked(rows, refined.dataset, total)
+    settings: Settings, refined: Refined, parts: dict[str, Intake], records: Records, metadata: dict[str, Any]
+) -> Tally | None:
+    """Write the kept rows. All records are counted in the same pass, unless a count of the kept ones may do.
+
+    That is where no record is excluded and as many are kept as the files can hold; counting costs a twentieth.
+    """
+    dataset, total = refined.dataset, records.total
+    seen = Observation("kept") if dataset.exclude or records.most is None else None
+    rows = refined.kept(seen)
+    partition_by = partition_columns(dataset)
+    uri = settings.table("raw", dataset.name)
+    if dataset.layout.kind == "ranked":
+        rows = ranked(rows, dataset, total)
         append(rows, uri, partition_by, metadata, file_rows(total), indexed=len(LEADING) + 1)
-        return _totals(seen)
-    if 0 < sum(intake.size for intake in parts.values()) < SMALL_BATCH:  # a generator cuts its rows by time already
-        rows = rows.repartition(*partition_by)
-    append(rows, uri, partition_by, metadata, indexed=len(LEADING))
-    return _totals(seen)
-
-
-def _totals(seen: Observation) -> dict[str, int]:
-    """What was observed, and what that leaves for `kept`: a record is kept, broken or excluded."""
-    found: dict[str, int] = dict(seen.get)
-    apart = sum(count for name, count in found.items() if name not in ("rows", "read"))
-    return found | {"kept": found["read"] - apart}
+    else:
+        # A generator, whose sources have no size, cuts its rows by time already.
+        small = 0 < sum(intake.size for intake in parts.values()) < SMALL_BATCH
+        rows = rows.repartition(*partition_by) if small else rows
+        append(rows, uri, partition_by, metadata, indexed=len(LEADING))
+    return None if seen is None else tally_of(seen)
 
 
 def _write_broken(
@@ -172,32 +170,39 @@ def _write_broken(
     parts: dict[str, Intake],
     at: dt.datetime,
     metadata: dict[str, Any],
-) -> dict[str, dict[str, int]]:
-    """Write the broken records, a second look at the source that only a batch with broken ones pays for."""
+) -> tuple[dict[str, dict[str, int]], Tally]:
+    """Write the broken records and count all, a second look at the source that only a batch with other than kept
+    records pays for.
+    """
     uri = settings.table("quarantine", refined.dataset.name)
-    names = fn.create_map(*[fn.lit(text) for source, intake in parts.items() for text in (source, intake.name)])
+    names = by_source({source_number(source): intake.name for source, intake in parts.items()})
+    ids = by_source({source_number(source): source for source in parts})
+    seen = Observation("broken")
+    rows = refined.broken(names, ids, fn.lit(at), seen)
     # Many words for few rows: as one compiled method they would be too long for the JVM.
     spark.conf.set("spark.sql.codegen.wholeStage", "false")
     try:
-        append(refined.broken(names[fn.col("_source")], fn.lit(at)), uri, [], metadata)
+        append(rows, uri, [], metadata)
     finally:
         spark.conf.set("spark.sql.codegen.wholeStage", "true")
     stored = spark.read.format("delta").load(uri).where(fn.col("_source").isin(list(parts)))
     kind = fn.concat(fn.col("column"), fn.lit(": "), fn.regexp_replace(fn.split("reason", ": ")[0], r" found \d+$", ""))
-    return _nested(stored.groupBy("_source", kind.alias("kind")).count())
+    return _nested(stored.groupBy("_source", kind.alias("kind")).count()), tally_of(seen)
 
 
-def _excluded(refined: Refined, totals: dict[str, int], sources: list[str]) -> dict[str, dict[str, int]]:
+def _excluded(refined: Refined, tally: Tally, sources: list[str]) -> dict[str, dict[str, int]]:
     """Excluded records per source and reason; only a batch of several sources needs a second look for them."""
     reasons = list(refined.dataset.exclude)
-    counts = {reason: totals[f"excluded{place}"] for place, reason in enumerate(reasons, 1)}
-    if len(sources) == 1 or not sum(counts.values()):
-        return {source: counts if len(sources) == 1 else dict.fromkeys(reasons, 0) for source in sources}
     found = {source: dict.fromkeys(reasons, 0) for source in sources}
+    if len(sources) == 1:
+        found[sources[0]] = dict(zip(reasons, tally.excluded, strict=True))
+    if len(sources) == 1 or not sum(tally.excluded):
+        return found
+    ids = {source_number(source): source for source in sources}
     # Grouped, not filtered: a filter would be pushed below the parsing and parse a record once per check.
     for row in refined.frame.groupBy("_source", "_verdict").count().collect():
         if row["_verdict"] is not None and row["_verdict"] < 0:
-            found[row["_source"]][reasons[-row["_verdict"] - 1]] = row["count"]
+            found[ids[row["_source"]]][reasons[-row["_verdict"] - 1]] = row["count"]
     return found
 
 
@@ -212,18 +217,15 @@ def _check(
     dataset: DatasetSpec,
     batch: list[Intake],
     entries: list[dict[str, Any]],
-    totals: dict[str, int],
+    tally: Tally,
     total: int | None,
 ) -> None:
     """What the tables hold must be what was read, and that what its files were found to hold before."""
-    claims = {
-        "read": sum(entry["rows_read"] for entry in entries),
-        "kept": sum(entry["kept"] for entry in entries),
-        "broken": sum(entry["quarantined"] for entry in entries),
-    }
-    wrong = [f"{name}: {totals[name]} seen, {value} stored" for name, value in claims.items() if value != totals[name]]
-    if total is not None and totals["rows"] != total:
-        wrong.append(f"{total} lines or rows counted, {totals['rows']} seen")
+    stored = {name: sum(entry[name] for entry in entries) for name in ("rows_read", "kept", "quarantined")}
+    seen = {"rows_read": tally.read, "kept": tally.kept, "quarantined": tally.broken}
+    wrong = [f"{name}: {seen[name]} seen, {value} stored" for name, value in stored.items() if value != seen[name]]
+    if total is not None and tally.rows != total:
+        wrong.append(f"{total} lines or rows counted, {tally.rows} seen")
     if wrong:
         names = f"{batch[0].name} and {len(batch) - 1} more"
         raise DataError(

@@ -23,6 +23,7 @@ from shedding.arrivals import Arrivals, log_table
 from shedding.arrivals_log import write_log
 from shedding.config import Settings
 from shedding.errors import DataError
+from shedding.source_number import source_number
 from shedding.spec import Catalog, DatasetSpec, load_catalog
 from shedding.spec.durations import UNITS
 from shedding.tables import Table
@@ -77,11 +78,12 @@ def remove_hidden(settings: Settings, dataset: DatasetSpec, now: dt.datetime) ->
     old = sorted(source for source in hidden if newest[source] < limit)
     if not old:
         return 0
-    listed = ", ".join("'" + source.replace("'", "''") + "'" for source in old)
+    texts = ", ".join("'" + source.replace("'", "''") + "'" for source in old)
+    numbers = ", ".join(str(source_number(source)) for source in old)
     places = [("raw", dataset.name), ("quarantine", dataset.name), *_concepts(settings, dataset.name)]
     for place in places:
         if Table(settings.table(*place)).exists():
-            _open(settings.table(*place)).delete(f"_source IN ({listed})")
+            _open(settings.table(*place)).delete(f"_source IN ({numbers if place[0] == 'raw' else texts})")
     write_log(settings, dataset.name, [{"state": "removed", "source_id": source} for source in old], now)
     return len(old)
 

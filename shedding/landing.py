@@ -29,7 +29,8 @@ class LandedFile:
 
     `layout` is what tells files apart that cannot be read together: header names, or a Parquet schema. Of a text,
     `lines` are all its lines and `before` those before each block of it; a compressed one is one block. `nul` says
-    that bytes of value 0 are somewhere among them.
+    that bytes of value 0 are somewhere among them, `ascii` that none is above 127, `quotes` that some are quotes:
+    what a file has none of need not be looked for in every line.
     """
 
     path: Path
@@ -40,6 +41,8 @@ class LandedFile:
     lines: int = 0
     before: tuple[int, ...] = (0,)
     nul: bool = False
+    ascii: bool = False
+    quotes: bool = True
 
 
 def landed_files(settings: Settings, dataset: DatasetSpec) -> list[Path]:
@@ -91,7 +94,8 @@ def _inspected(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFi
             )
     content, counter = _passed(path, isinstance(dataset.source, ParquetSource))
     place = path.resolve(), _name(settings, path)
-    return LandedFile(*place, content, size, layout, counter.lines, tuple(counter.before), counter.nul)
+    signs = counter.nul, counter.ascii, counter.quotes
+    return LandedFile(*place, content, size, layout, counter.lines, tuple(counter.before), *signs)
 
 
 def _has_header(dataset: DatasetSpec) -> bool:

@@ -16,6 +16,8 @@ class LineCounter:
     def __init__(self, block: int) -> None:
         self.before: list[int] = [0]
         self.nul = False  # whether there are bytes of value 0, which text has none of
+        self.ascii = True
+        self.quotes = False
         self._block = block
         self._size = 0
         self._ends = 0
@@ -24,6 +26,8 @@ class LineCounter:
     def add(self, chunk: bytes) -> None:
         """Count the next bytes of the text."""
         self.nul = self.nul or b"\0" in chunk
+        self.ascii = self.ascii and chunk.isascii()
+        self.quotes = self.quotes or b'"' in chunk
         while chunk:
             room = self._block - self._size % self._block
             self._count(chunk[:room])

@@ -15,6 +15,7 @@ from pyspark.sql import functions as fn
 from shedding.landing import LandedFile
 from shedding.line_count import BLOCK
 from shedding.spark.parse import Check
+from shedding.spark.source_column import source_column
 
 _BLANKS = {"whitespace": r"\s+", "any": r"[\s,]+"}
 _ENDS = {"whitespace": " \t\x0b\f", "any": " \t\x0b\f,"}
@@ -25,10 +26,10 @@ _IN_TASK = (1 << 33) - 1  # the part of Spark's increasing ids that counts withi
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file to read as lines: the id its rows carry, the content their identity comes from."""
+    """A file to read as lines: the number its rows carry, the content their identity comes from."""
 
     file: LandedFile
-    source_id: str
+    source: int
 
 
 def read_lines(spark: SparkSession, files: list[TextFile], header: bool) -> DataFrame:
@@ -59,7 +60,7 @@ def _placed_alone(lines: DataFrame, text: TextFile) -> DataFrame:
     starts = fn.array(*[fn.lit(before + 1).cast("bigint") for before in text.file.before])
     return lines.select(
         "*",
-        fn.lit(text.source_id).alias("_source"),
+        source_column(text.source).alias("_source"),
         fn.lit(text.file.content).alias("_content"),
         fn.get(starts, fn.floor(fn.col("_block") / BLOCK).cast("int")).alias("_first"),
     )
@@ -68,7 +69,7 @@ def _placed_alone(lines: DataFrame, text: TextFile) -> DataFrame:
 def _placed(spark: SparkSession, lines: DataFrame, files: list[TextFile]) -> DataFrame:
     """The same of several files."""
     places = [
-        (file_uri(spark, text.file.path), number * BLOCK, before + 1, text.source_id, text.file.content)
+        (file_uri(spark, text.file.path), number * BLOCK, before + 1, text.source, text.file.content)
         for text in files
         for number, before in enumerate(text.file.before)
     ]
@@ -154,16 +155,19 @@ def _unquoted(field: Column) -> Column:
     return fn.when(field.startswith('"'), fn.replace(inside, fn.lit('""'), fn.lit('"'))).otherwise(field)
 
 
-def sound_text(files: list[TextFile]) -> list[Check]:
-    """The line is UTF-8 and, looked at only where a file has such bytes, without zeros."""
-    found = [Check(~fn.is_valid_utf8("_record"), fn.lit(""), fn.lit("not UTF-8 text"))]
+def sound_text(files: list[TextFile], quotes: bool = False) -> list[Check]:
+    """The line is UTF-8, has no zeros and, if `quotes` matter, closes them; checked only where a file may fail."""
+    found: list[Check] = []
+    if not all(text.file.ascii for text in files):
+        found.append(Check(~fn.is_valid_utf8("_record"), fn.lit(""), fn.lit("not UTF-8 text")))
     if any(text.file.nul for text in files):
         found.append(Check(fn.instr("_record", "\0") > 0, fn.lit(""), fn.lit("a byte of value 0 in the text")))
+    if quotes and any(text.file.quotes for text in files):
+        found.append(_closed_quotes())
     return found
 
 
-def closed_quotes() -> Check:
-    """Every quote of the line is closed."""
+def _closed_quotes() -> Check:
     quotes = fn.length("_record") - fn.length(fn.replace(fn.col("_record"), fn.lit('"'), fn.lit("")))
     return Check(fn.contains("_record", fn.lit('"')) & (quotes % 2 == 1), fn.lit(""), fn.lit("unclosed quote"))
 

@@ -8,6 +8,7 @@ from pyspark.sql import functions as fn
 from shedding.arrivals import Arrivals
 from shedding.config import Settings
 from shedding.errors import NotReadyError
+from shedding.source_number import check_numbered, source_number
 from shedding.spark.refine import partition_columns, raw_columns, with_derived
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import as_datetime
@@ -25,12 +26,13 @@ def read_raw(
     if not any(source.kept for source in arrivals.visible):
         return empty_raw(spark, dataset)
     rows = spark.read.format("delta").load(settings.table("raw", dataset.name))
+    check_numbered(settings, dataset.name, dict(rows.dtypes).get("_source", ""))
     rows = rows.where(partitions_of(dataset, start, end)).where(
         (fn.col("event_time") >= fn.timestamp_micros(fn.lit(start)))
         & (fn.col("event_time") < fn.timestamp_micros(fn.lit(end)))
     )
     if arrivals.hidden:
-        rows = rows.where(~fn.col("_source").isin(sorted(arrivals.hidden)))
+        rows = rows.where(~fn.col("_source").isin(sorted(map(source_number, arrivals.hidden))))
     return rows
 
 
@@ -46,7 +48,7 @@ def partitions_of(dataset: DatasetSpec, start: int, end: int) -> Column:
 
 def empty_raw(spark: SparkSession, dataset: DatasetSpec) -> DataFrame:
     """No rows, with the columns and types that `raw/<dataset>` has."""
-    types = {"event_time": "timestamp", "u": "double", "_source": "string"}
+    types = {"event_time": "timestamp", "u": "double", "_source": "bigint"}
     types |= {column.name: column.type for column in dataset.columns} | dict.fromkeys(
         partition_columns(dataset), "string"
     )

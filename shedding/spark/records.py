@@ -15,7 +15,6 @@ from shedding.landing import LandedFile
 from shedding.spark.lines import (
     TextFile,
     bare,
-    closed_quotes,
     fields,
     file_uri,
     mark_of,
@@ -26,6 +25,7 @@ from shedding.spark.lines import (
     typed_row,
 )
 from shedding.spark.parse import Check, parsed, raw_name, unreadable
+from shedding.spark.source_column import by_source, source_column
 from shedding.spec.dataset import (
     ColumnSpec,
     DatasetSpec,
@@ -50,9 +50,9 @@ _NATIVE = ("int", "bigint", "boolean")  # what Spark's CSV parser reads as stric
 
 @dataclass(frozen=True)
 class Part:
-    """What a source id stands for in a batch: a file, or an interval of a generator."""
+    """What a source's number stands for in a batch: a file, or an interval of a generator."""
 
-    source_id: str
+    source: int
     name: str
     file: LandedFile | None = None
     interval: tuple[int, int] | None = None
@@ -63,13 +63,15 @@ class Records:
     """Records with `_source`, `_line`, `_record` (their text), `_identity` and what was given for each column.
 
     `kinds` are Spark's names of the types given, `checks` what can be wrong with a record as a whole. `_idle` marks
-    what is no record. `total` is how many rows the frame has, where that was counted apart from reading them.
+    what is no record. `total` is how many rows the frame has, where that was counted apart from reading them; `most`
+    how many of them can be records.
     """
 
     frame: DataFrame
     kinds: dict[str, str]
     checks: list[Check] = field(default_factory=list)
     total: int | None = None
+    most: int | None = None
 
 
 def read_records(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Records:
@@ -96,11 +98,10 @@ def _delimited(spark: SparkSession, dataset: DatasetSpec, source: DelimitedSourc
     frame = lines.withColumn("_row", row).select("*", *given, fn.xxhash64("_content", "_line").alias("_identity"))
     kinds = {column.name: types[place] for place, column in zip(places, dataset.columns, strict=True)}
     why = malformed(dataset, places, fields(source.delimiter), len(layout), mark)
-    checks = sound_text(_text_files(parts))
-    if mark not in " \t":
-        checks.append(closed_quotes())
+    checks = sound_text(_text_files(parts), quotes=mark not in " \t")
     checks.append(Check(fn.col("_row.broken").isNotNull(), *why))
-    return Records(frame, kinds, checks, sum(file.lines for file in _files(parts)))
+    total = sum(file.lines for file in _files(parts))
+    return Records(frame, kinds, checks, total, total - len(parts) * source.header)
 
 
 def malformed(dataset: DatasetSpec, places: list[int], found: Column, count: int, mark: str) -> tuple[Column, Column]:
@@ -131,11 +132,11 @@ def _as_strictly(column: ColumnSpec, text: Column, zone: str, mark: str) -> Colu
 def _transactions(spark: SparkSession, dataset: DatasetSpec, source: TransactionSource, parts: list[Part]) -> Records:
     lines = read_lines(spark, _text_files(parts), header=False)
     delimiter = "," if source.delimiter == "comma" else source.delimiter
-    names = fn.create_map(*[fn.lit(text) for part in parts for text in (part.source_id, part.name.rsplit("/", 1)[-1])])
+    names = {part.source: part.name.rsplit("/", 1)[-1] for part in parts}
     # A line without any item is no basket; of a declared comma every empty field is an item that is missing.
     idle = fn.col("_idle") | (bare("any") == "")
     lines = lines.withColumn("_idle", idle).withColumn("_fields", fields(delimiter))
-    lines = lines.withColumn("_file", names[fn.col("_source")])
+    lines = lines.withColumn("_file", by_source(names))
     if source.items == "exploded":
         lines = lines.select("*", fn.posexplode("_fields").alias("_position", "_item"))
         available = {"item": (fn.col("_item"), "string"), "position": (fn.col("_position"), "int")}
@@ -178,7 +179,7 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
             )
     places = {
         "_file": [file_uri(spark, file.path) for file in files],
-        "_source": [part.source_id for part in parts],
+        "_source": [part.source for part in parts],
         "_content": [file.content for file in files],
     }
     rows = rows.withColumn("_file", fn.col("_metadata.file_path"))
@@ -192,12 +193,12 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
         *_given(dataset, given),
     )
     total = sum(pq.read_metadata(file.path).num_rows for file in files)
-    return Records(frame, kinds, [], total)
+    return Records(frame, kinds, [], total, total)
 
 
 def _generated(spark: SparkSession, dataset: DatasetSpec, source: GeneratorSource, parts: list[Part]) -> Records:
-    intervals = sorted((part.interval, part.source_id) for part in parts if part.interval is not None)
-    stretches: list[list[tuple[tuple[int, int], str]]] = []
+    intervals = sorted((part.interval, part.source) for part in parts if part.interval is not None)
+    stretches: list[list[tuple[tuple[int, int], int]]] = []
     for interval, identifier in intervals:
         if not stretches or stretches[-1][-1][0][1] != interval[0]:
             stretches.append([])
@@ -206,9 +207,9 @@ def _generated(spark: SparkSession, dataset: DatasetSpec, source: GeneratorSourc
     for stretch in stretches:
         rows = generate(spark, source, stretch[0][0][0], stretch[-1][0][1])
         # Every row is before the end of the last; one flat chain, since Spark is slow with nested ones.
-        owner = fn.when(fn.lit(False), "")
+        owner = fn.when(fn.lit(False), fn.lit(None).cast("bigint"))
         for (_, end), identifier in stretch:
-            owner = owner.when(fn.col("_minute") < end // 60_000_000, fn.lit(identifier))
+            owner = owner.when(fn.col("_minute") < end // 60_000_000, source_column(identifier))
         frames.append(rows.withColumn("_source", owner))
     rows = frames[0]
     for frame in frames[1:]:
@@ -242,4 +243,4 @@ def _files(parts: list[Part]) -> list[LandedFile]:
 
 
 def _text_files(parts: list[Part]) -> list[TextFile]:
-    return [TextFile(part.file, part.source_id) for part in parts if part.file is not None]
+    return [TextFile(part.file, part.source) for part in parts if part.file is not None]

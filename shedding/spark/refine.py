@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as fn
 
 from shedding.spark.identity import identity_of, place_of
@@ -19,10 +20,13 @@ from shedding.spark.parse import (
     words_for,
 )
 from shedding.spark.records import Records
+from shedding.spark.tally import tallied
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import UNITS
 
 LEADING = ("event_time", "u", "_source")  # first, since Delta keeps statistics of so many columns only
+_FIRST = dt.date(1901, 1, 1)
+_CYCLE = 4 * 365 + 1
 
 
 @dataclass(frozen=True)
@@ -36,28 +40,31 @@ class Refined:
     dataset: DatasetSpec
     checks: list[Check]
 
-    def kept(self, frame: DataFrame, source: str | None) -> DataFrame:
-        """The raw rows of `frame`, in the raw table's column order; `source` is that of all of them, if they have one.
+    def kept(self, seen: Observation | None) -> DataFrame:
+        """The raw rows, in the raw table's column order; if `seen`, all records are counted on the way (`tally_of`)."""
+        return self._where("_verdict = 0", seen).select(*raw_columns(self.dataset))
 
-        What all rows share Spark then adds last, instead of copying and shuffling it with each.
+    def broken(self, names: Column, sources: Column, at: Column, seen: Observation) -> DataFrame:
+        """The broken records with file, line, column and reason; all records are counted on the way.
+
+        `names` and `sources` are each source's name and id.
         """
-        rows = frame.where("_verdict = 0")
-        rows = rows if source is None else rows.withColumn("_source", fn.lit(source))
-        return rows.select(*raw_columns(self.dataset))
-
-    def broken(self, names: Column, at: Column) -> DataFrame:
-        """The broken records with file, line, column and reason; `names` is each source's name."""
-        # The seal keeps the filter above the parsing; pushed below, it would parse a record once per check.
-        sealed = self.frame.withColumn("_seal", fn.monotonically_increasing_id())
-        return sealed.where("_verdict > 0 AND _seal >= 0").select(
+        return self._where("_verdict > 0", seen).select(
             names.alias("file"),
             fn.col("_line").alias("line"),
             words_for(fn.col("_verdict"), self.checks, lambda check: check.column).alias("column"),
             words_for(fn.col("_verdict"), self.checks, lambda check: check.reason).alias("reason"),
             fn.make_valid_utf8("_record").alias("record"),
-            "_source",
+            sources.alias("_source"),
             at.alias("at"),
         )
+
+    def _where(self, condition: str, seen: Observation | None) -> DataFrame:
+        """Records that meet a condition which stays above their parsing: below, it would parse them once per check."""
+        if seen is not None:
+            return tallied(self.frame, seen, len(self.dataset.exclude)).where(condition)
+        sealed = self.frame.withColumn("_seal", fn.monotonically_increasing_id())
+        return sealed.where(f"{condition} AND _seal >= 0")
 
 
 def refine(dataset: DatasetSpec, records: Records) -> Refined:
@@ -95,16 +102,18 @@ def with_partitions(rows: DataFrame, dataset: DatasetSpec) -> DataFrame:
 def date_text(moment: Column) -> Column:
     """An instant's date in UTC, as casting it to date and then to text gives it.
 
-    Put together from parts: Java's formatting would be a tenth of what ingest of a file costs.
+    Looked up: the calendar repeats every four years from 1901 to 2099. Java's formatting would be a tenth of what
+    ingest of a file costs.
     """
     micros = fn.unix_micros(moment)
-    day = fn.date_from_unix_date(((micros - fn.pmod(micros, fn.lit(UNITS["day"]))) / UNITS["day"]).cast("int"))
+    today = ((micros - fn.pmod(micros, fn.lit(UNITS["day"]))) / UNITS["day"]).cast("int")
+    day = today + (dt.date(1970, 1, 1) - _FIRST).days
     parts = fn.concat(
-        fn.year(day).cast("string"),
-        _text_of(fn.month(day) - 1, [f"-{month:02}" for month in range(1, 13)]),
-        _text_of(fn.dayofmonth(day) - 1, [f"-{number:02}" for number in range(1, 32)]),
+        _text_of(((day * 4 + 3) / _CYCLE).cast("int"), [str(year) for year in range(1901, 2100)]),
+        _text_of(fn.pmod(day, fn.lit(_CYCLE)), [f"{_FIRST + dt.timedelta(number):-%m-%d}" for number in range(_CYCLE)]),
     )
-    return fn.when(fn.year(day).between(1000, 9999), parts).otherwise(day.cast("string"))
+    known = day.between(0, (dt.date(2099, 12, 31) - _FIRST).days)
+    return fn.when(known, parts).otherwise(fn.date_from_unix_date(today).cast("string"))
 
 
 def hour_text(moment: Column) -> Column:
@@ -114,7 +123,7 @@ def hour_text(moment: Column) -> Column:
 
 
 def _text_of(place: Column, texts: list[str]) -> Column:
-    return fn.get(fn.array(*map(fn.lit, texts)), place)
+    return fn.get(fn.split(fn.lit(" ".join(texts)), " "), place)  # one literal, split when the plan is made
 
 
 def with_derived(rows: DataFrame, dataset: DatasetSpec) -> DataFrame:

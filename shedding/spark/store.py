@@ -18,6 +18,8 @@ from pyspark.sql import functions as fn
 from shedding.arrivals import HOUR
 from shedding.config import Settings
 from shedding.errors import ConflictError, DataError
+from shedding.source_number import source_number
+from shedding.spark.source_column import by_source
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import KeySet
 
@@ -66,7 +68,7 @@ def append(
 def written(spark: SparkSession, settings: Settings, dataset: DatasetSpec, sources: list[str]) -> DataFrame:
     """The raw rows of some sources, read back from the table."""
     rows = spark.read.format("delta").load(settings.table("raw", dataset.name))
-    return rows.where(fn.col("_source").isin(sources))
+    return rows.where(fn.col("_source").isin([source_number(source) for source in sources]))
 
 
 def count_keys(rows: DataFrame, sources: list[str], keyset: KeySet) -> pa.Table:
@@ -85,10 +87,11 @@ def count_keys(rows: DataFrame, sources: list[str], keyset: KeySet) -> pa.Table:
     counts += [fn.count(_number(rows, column)).alias(f"rows_{column}") for column in keyset.counted]
     counts += [fn.min("u").alias("least_u"), fn.min(moment).alias("_first"), fn.max(moment).alias("_last")]
     pane = floor_to(moment, keyset.pane).alias("pane_start")
-    if len(sources) == 1:  # a text that all rows share is dear to group by
+    if len(sources) == 1:  # what all rows share is no part of a group
         counted = rows.groupBy(*keys, pane).agg(*counts).withColumn("_source", fn.lit(sources[0]))
     else:
         counted = rows.groupBy(*keys, pane, "_source").agg(*counts)
+        counted = counted.withColumn("_source", by_source({source_number(source): source for source in sources}))
     return counted.withColumn("event_date", fn.timestamp_micros("pane_start").cast("date").cast("string")).toArrow()
 
 

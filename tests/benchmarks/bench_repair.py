@@ -21,6 +21,7 @@ from shedding.arrivals_log import write_log
 from shedding.config import Settings
 from shedding.exact_keys import exact_rows
 from shedding.sides import Side
+from shedding.source_number import source_number
 from shedding.spark.session import spark_session
 from shedding.spark.slot_scan import SlotScan
 from shedding.spec.dataset import DatasetSpec
@@ -49,7 +50,7 @@ def write_day(spark: SparkSession, settings: Settings) -> None:
         (sf.lit(5) + 20 * sf.pmod(sf.xxhash64(row), sf.lit(1000)) / 1000).cast("double").alias("fare_amount"),
         (sf.shiftrightunsigned(sf.xxhash64(row, sf.lit("u")), 11) / sf.lit(2.0**53)).alias("u"),
         row.alias("_identity"),
-        sf.lit("day").alias("_source"),
+        sf.lit(source_number("day")).alias("_source"),
         sf.lit("2024-03-04").alias("event_date"),
     )
     trips.write.format("delta").partitionBy("event_date").save(settings.table("raw", "trips"))

@@ -22,6 +22,7 @@ from typing import Any
 from shedding.arrivals import Arrivals
 from shedding.concepts import read_counts
 from shedding.config import Settings
+from shedding.source_number import source_number
 from shedding.spec import load_catalog
 from shedding.spec.keyset import keysets
 from shedding.tables import Table
@@ -131,7 +132,8 @@ def visible(settings: Settings) -> dict[str, Any]:
     catalog = load_catalog(settings.specs)
     arrivals = Arrivals.load(settings, "trips")
     raw = Table(settings.table("raw", "trips")).read().to_pylist()
-    rows = [row for row in raw if row["_source"] not in arrivals.hidden]
+    hidden = set(map(source_number, arrivals.hidden))
+    rows = [row for row in raw if row["_source"] not in hidden]
     found: dict[str, Any] = {
         "raw rows": sorted((row["u"], row["event_time"], row["route"], row["fare_amount"]) for row in rows),
         "rows in the log": sum(source.kept for source in arrivals.visible),

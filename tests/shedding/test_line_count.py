@@ -38,3 +38,16 @@ def test_line_ends_of_dos_count_once_even_between_two_chunks() -> None:
     for chunk in (b"a\r", b"\nb", b"\r"):
         counter.add(chunk)
     assert (counter.lines, counter.before) == (2, [0, 1, 2])
+
+
+def test_a_text_knows_whether_some_checks_of_its_lines_can_fail() -> None:
+    def signs(*chunks: bytes) -> tuple[bool, bool, bool]:
+        counter = LineCounter(64)
+        for chunk in chunks:
+            counter.add(chunk)
+        return counter.nul, counter.ascii, counter.quotes
+
+    assert signs(b"a,b\n", b"c\n") == (False, True, False)
+    assert signs(b"a\0", b"c") == (True, True, False)
+    assert signs("\u00e9".encode()[:1], b"\xa9") == (False, False, False)
+    assert signs(b'"a"', b"b") == (False, True, True)
