@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from shedding.errors import ConfigError
 SERVICES = ("api-server", "scheduler", "dag-processor", "triggerer")
 PATIENCE = 20.0
 TAIL = 15
+MARK = "SLUICE_SERVICES"
+"""The variable by which whatever the services start, however deep, is known as theirs."""
 RESTARTS = 3
 """How often a service that died is started again: over SQLite, scheduler and API server now and then lose a race."""
 
@@ -27,7 +30,7 @@ class Services:
     def __init__(self, home: AirflowHome) -> None:
         self._logs, self._database = home.logs, home.database
         self._logs.mkdir(parents=True, exist_ok=True)
-        self._environment = home.environment()
+        self._environment = home.environment() | {MARK: uuid.uuid4().hex}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._restarts = dict.fromkeys(SERVICES, 0)
 
@@ -58,21 +61,30 @@ class Services:
             self._start(name)
 
     def stop(self) -> None:
-        """Stop every service and whatever they started, Spark's JVMs too; returns when all are gone."""
-        family: list[psutil.Process] = []
-        for process in self._processes.values():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                parent = psutil.Process(process.pid)
-                family += [parent, *parent.children(recursive=True)]
+        """Stop every service and whatever they started, Spark's JVMs too; returns when all are gone.
+
+        A task may start one more while its service is being stopped, so they are looked for until there is none.
+        """
+        family = self._family()
         for process in self._processes.values():
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()
-        _, alive = psutil.wait_procs(family, timeout=PATIENCE)
-        for survivor in alive:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                survivor.kill()
-        psutil.wait_procs(alive, timeout=PATIENCE)
+        psutil.wait_procs(family, timeout=PATIENCE)
+        while survivors := self._family():
+            for survivor in survivors:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    survivor.kill()
+            psutil.wait_procs(survivors, timeout=PATIENCE)
         self._processes.clear()
+
+    def _family(self) -> list[psutil.Process]:
+        """Every living process that carries these services' mark, orphans too."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.AccessDenied, psutil.NoSuchProcess):
+                if process.environ().get(MARK) == self._environment[MARK]:
+                    found.append(process)
+        return found
 
     def _start(self, name: str) -> None:
         with self._log(name).open("ab") as log:
