@@ -65,26 +65,33 @@ class Services:
 
         A task may start one more while its service is being stopped, so they are looked for until there is none.
         """
-        family = self._family()
+        family = self._family({psutil.Process(p.pid) for p in self._processes.values() if psutil.pid_exists(p.pid)})
         for process in self._processes.values():
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()
         psutil.wait_procs(family, timeout=PATIENCE)
-        while survivors := self._family():
+        while survivors := self._family(family):
             for survivor in survivors:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     survivor.kill()
             psutil.wait_procs(survivors, timeout=PATIENCE)
+            family |= survivors
         self._processes.clear()
 
-    def _family(self) -> list[psutil.Process]:
-        """Every living process that carries these services' mark, orphans too."""
-        found = []
+    def _family(self, known: set[psutil.Process]) -> set[psutil.Process]:
+        """The living of the `known`, what carries the mark, orphans too, and all that descends from these.
+
+        A process that has given itself a title has lost its environment, so the mark alone does not do.
+        """
+        found = set(known)
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.AccessDenied, psutil.NoSuchProcess):
                 if process.environ().get(MARK) == self._environment[MARK]:
-                    found.append(process)
-        return found
+                    found.add(process)
+        for process in list(found):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found.update(process.children(recursive=True))
+        return {process for process in found if _lives(process)}
 
     def _start(self, name: str) -> None:
         with self._log(name).open("ab") as log:
@@ -101,6 +108,13 @@ class Services:
 
     def _last_lines(self, name: str) -> str:
         return "\n".join(self._log(name).read_text(errors="replace").splitlines()[-TAIL:])
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @contextlib.contextmanager
