@@ -102,8 +102,8 @@ def _shape(tokens: list[Any], parsed: Any) -> str | None:
     inside = parsed.expressions[0]
     if len(parsed.expressions) != 1 or not isinstance(inside, exp.Paren) or isinstance(inside.this, exp.Alias):
         return "more than one SQL expression; write one"
-    if parsed.find(exp.Star, exp.Placeholder, exp.Parameter):
-        return "it has a placeholder or a star; write columns and values"
+    if parsed.find(exp.Star, exp.Parameter) or any(node.sql("spark").startswith((":", "?")) for node in parsed.walk()):
+        return "it has a parameter or a star; write columns and values"
     casts = [cast.this for cast in parsed.find_all(exp.Cast)]
     moving = [one.name for one in casts if isinstance(one, exp.Literal) and one.name.lower() in _CLOCKS]
     return f"{moving[0]!r} is another time in every run; write a date" if moving else None
