@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import gzip
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -52,23 +48,13 @@ columns:
   - {name: transaction, type: bigint}
   - {name: item, required: true}
 """
-RIDES = """
-name: rides
-source: {kind: parquet, path: "*.parquet"}
-schedule: {every: 1 hour}
-event_time: {column: at}
-columns:
-  - {name: at, type: timestamp}
-  - {name: seats, type: int}
-"""
 HEADER = b"id,at,city,paid\n"
 GOOD = b"1,2024-07-01 12:00:00Z,Paris,true\n"
-NOON = dt.datetime(2024, 7, 1, 12)
 
 
 @pytest.fixture
 def own(settings: Settings, tmp_path: Path) -> Settings:
-    specs = write_specs(tmp_path / "specs", [ORDERS, PACKETS, TABBED, BASKETS, RIDES], [])
+    specs = write_specs(tmp_path / "specs", [ORDERS, PACKETS, TABBED, BASKETS], [])
     return settings.model_copy(update={"specs": specs})
 
 
@@ -185,26 +171,3 @@ def test_two_files_of_one_name_and_different_content_are_refused_together(
         run(spark, own, "orders", files=[tmp_path / "a" / "x.csv", tmp_path / "b" / "x.csv"])
 
     assert Arrivals.load(own, "orders").visible == ()
-
-
-def test_parquet_of_pandas_is_read_and_types_that_say_nothing_refused(spark: SparkSession, own: Settings) -> None:
-    seats = pa.array([3], pa.int32())
-    tables = {
-        "nanos": {"at": pa.array([NOON], pa.timestamp("ns")), "seats": seats},
-        "zoned": {"at": pa.array([NOON], pa.timestamp("ns", "UTC")), "seats": pa.array([4], pa.int32())},
-        "number": {"at": pa.array([1719835200]), "seats": seats},
-        "half": {"at": [NOON], "seats": seats, "more": pa.array([1.5], pa.float32()).cast(pa.float16())},
-        "exact": {"at": [NOON, NOON], "seats": pa.array([Decimal("5.0"), Decimal("3.7")], pa.decimal128(5, 1))},
-    }
-    for name, columns in tables.items():
-        pq.write_table(pa.table(columns), own.landing / f"{name}.parquet")
-
-    with pytest.raises(SourceError) as refusal:
-        run(spark, own, "rides")
-
-    assert "number.parquet: column at is bigint, which cannot be read as the declared timestamp" in str(refusal.value)
-    assert "half.parquet has a column that Spark cannot read" in str(refusal.value)
-    assert {(row["seats"], row["event_time"]) for row in raw(spark, own, "rides")} == {(3, NOON), (4, NOON), (5, NOON)}
-    assert quarantined(spark, own, "rides") == {
-        ("exact.parquet", 2, "seats", "not a whole number that fits 32 bits: 3.7")
-    }

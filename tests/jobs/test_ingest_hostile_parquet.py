@@ -185,3 +185,18 @@ def test_columns_of_nothing_and_files_of_no_rows_are_known_and_change_nothing(
     assert quarantined(spark, own) == {("timeless.parquet", line, "at", reason) for line in (1, 2)}
     again = run(spark, own)
     assert (again.read, again.skipped) == (0, 5)
+
+
+def test_parquet_of_pandas_is_read_and_types_that_say_nothing_refused(spark: SparkSession, own: Settings) -> None:
+    put(own, "nanos", at=pa.array([NOON], pa.timestamp("ns")))
+    put(own, "zoned", at=pa.array([NOON], pa.timestamp("ns", "UTC")), seats=pa.array([4], pa.int32()))
+    put(own, "number", at=pa.array([1719835200]))
+    put(own, "half", more=pa.array([1.5], pa.float32()).cast(pa.float16()))
+    put(own, "exact", 2, seats=pa.array([Decimal("5.0"), Decimal("3.7")], pa.decimal128(5, 1)))
+
+    words = refusal(spark, own)
+
+    assert "number.parquet: column at is bigint, which cannot be read as the declared timestamp" in words
+    assert "half.parquet has a column that Spark cannot read" in words
+    assert {(row["seats"], row["event_time"]) for row in raw(spark, own)} == {(3, NOON), (4, NOON), (5, NOON)}
+    assert quarantined(spark, own) == {("exact.parquet", 2, "seats", "not a whole number that fits 32 bits: 3.7")}
