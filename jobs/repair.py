@@ -21,6 +21,7 @@ from expectations.evidence import Evidence, load_evidence, micros, numbers, posi
 from expectations.failing import Repair, plan_repair
 from expectations.summary import absent_keys, error_statistics, silent_rows
 from expectations.verdict import read_verdict
+from shedding.answers import largest
 from shedding.config import Settings
 from shedding.dependence import raw_fingerprint
 from shedding.keys import align
@@ -174,14 +175,15 @@ def _among(rows: pa.Table, keys: pa.Table) -> np.ndarray:
 
 
 def _top_rows(rows: pa.Table, query: QuerySpec) -> pa.Table:
-    """Of all keys' rows those that the query's `top` shows: the n largest of each window, ties in the order of keys."""
+    """Of all keys' rows those that the query's `top` shows in each window."""
     assert query.top is not None
-    there = rows.filter(pa.array(~np.isnan(numbers(rows, query.top.by))))
-    order = [("window_start", "ascending"), (query.top.by, "descending"), *((k, "ascending") for k in query.group_by)]
-    ranked = there.sort_by(order)
-    starts = micros(ranked["window_start"])
-    place = np.arange(len(starts)) - np.searchsorted(starts, starts)
-    return ranked.filter(pa.array(place < query.top.n))
+    keys, starts = align([rows], query.group_by)[1][0], micros(rows["window_start"])
+    order = np.lexsort((keys, starts))
+    values = numbers(rows, query.top.by)
+    shown = np.zeros(rows.num_rows, dtype=bool)
+    for here in np.split(order, np.flatnonzero(np.diff(starts[order])) + 1):
+        shown[here] = largest(values[here], query.top.n)
+    return rows.filter(pa.array(shown))
 
 
 def _of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:

@@ -65,12 +65,19 @@ def top_keys(answer: Answer, top: TopSpec) -> Flags:
     Only the published leg of a query with `top` is cut down to them; the other legs keep all keys, so that
     errors and coverage of the published rows can be told.
     """
-    value = answer.estimates[top.by].value
-    candidates = np.flatnonzero(answer.shown & ~np.isnan(value))
-    order = candidates[np.lexsort((candidates, -value[candidates]))]
-    chosen = np.zeros_like(answer.shown)
-    chosen[order[: top.n]] = True
-    return chosen
+    return largest(np.where(answer.shown, answer.estimates[top.by].value, np.nan), top.n)
+
+
+def largest(values: Floats, n: int) -> Flags:
+    """The n largest numbers, ties in their order; nan is none.
+
+    >>> largest(np.array([1.0, np.nan, 3.0, 1.0]), 2)
+    array([ True, False,  True, False])
+    """
+    chosen = np.argsort(-values, kind="stable")[:n]  # nan is last
+    flags = np.zeros(len(values), dtype=np.bool_)
+    flags[chosen] = True
+    return flags & ~np.isnan(values)
 
 
 def exact_answer(sample: WindowSample, measures: Sequence[MeasureSpec], whole: Mapping[str, Floats]) -> Answer:
