@@ -101,7 +101,12 @@ def _plain(kind: Any) -> Any:
 
 
 def _ranks(column: Any) -> tuple[Index, int]:
-    """Each row's place among the sorted distinct values, nulls last."""
+    """Each row's place among the sorted distinct values, nulls last, and how many these are (1 if none)."""
+    if pa.types.is_signed_integer(column.type) and len(column) and not column.null_count:
+        numbers = column.to_numpy().astype(np.int64)
+        room = int(numbers.max()) - int(numbers.min()) + 1
+        if room <= _ROOMY * len(numbers):
+            return _renumbered(numbers - numbers.min(), room)
     encoded = column.dictionary_encode(null_encoding="encode")
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     rank = np.empty(max(len(order), 1), dtype=np.int64)

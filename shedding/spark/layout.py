@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
+import numpy as np
+import numpy.typing as npt
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
@@ -12,7 +12,9 @@ from shedding.spark.store import floor_to
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import UNITS
 
-TASK_ROWS = 2_000_000
+Floats = npt.NDArray[np.float64]
+
+TASK_ROWS = 4_000_000
 FILES_PER_TASK = 64
 LEAST_FILE_ROWS = 10_000
 
@@ -43,13 +45,13 @@ def ranked(rows: DataFrame, dataset: DatasetSpec, total: int | None = None) -> D
     return with_partitions(rows, dataset).select(*LEADING, "_rank", *raw_columns(dataset)[len(LEADING) :])
 
 
-def rank_limit(rate: float, count: int) -> int:
-    """The largest `_rank` that a row with `u` below `rate` can have, in a pane and key with `count` rows in all.
+def rank_limit(rate: Floats, count: Floats) -> Floats:
+    """The largest `_rank` that a row with `u` below `rate` can have, in each pane and key with `count` rows in all.
 
     Proven, in floating point too: products of larger factors round to no smaller numbers. A source that has a part of
     the rows only gives them smaller ranks.
     """
-    return math.floor(rate * count) + 1
+    return np.floor(rate * count) + 1
 
 
 def file_rows(total: int | None) -> int:

@@ -35,7 +35,7 @@ def deepest_rank(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates]) 
     A kept row has u below its key's rate, and its source no more rows of its pane and key than were counted.
     """
     rate = _largest_rates(counts, names, legs)
-    return max(map(rank_limit, rate.tolist(), counts.column("rows").to_pylist()), default=1)
+    return int(rank_limit(rate, counts.column("rows").to_numpy()).max(initial=1))
 
 
 def expected_rows(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates]) -> float:

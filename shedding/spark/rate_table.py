@@ -27,7 +27,7 @@ _HASH = "_hash"
 def with_rates(
     spark: SparkSession, rows: DataFrame, keys: Sequence[str], legs: Sequence[Rates]
 ) -> tuple[DataFrame, list[Column], Keys | None]:
-    """The rows with each leg's rate at hand, and the keys whose `NUMBER` they carry, if any.
+    """The rows with each leg's rate at hand, and the keys whose `NUMBER` they carry, if any, in the rows' own types.
 
     A rate is a literal where it is the same for all keys, else joined. Two keys with one hash share the larger rate,
     which estimates by key do not mind, and have no number.
@@ -35,10 +35,10 @@ def with_rates(
     varying = [leg for leg in legs if leg.constant is None]
     known: Keys | None = None
     if varying and keys:
-        known = varying[0].keys
-        if any(leg.keys is not known for leg in varying):
+        if any(leg.keys is not varying[0].keys for leg in varying):
             raise DataError("the legs of one scan have rates over different keys; allocate them over one list of keys")
-        table = spark.createDataFrame(rate_table(_hashes(spark, rows, known), varying))
+        known, hashes = _hashed(spark, rows, varying[0].keys)
+        table = spark.createDataFrame(rate_table(hashes, varying))
         rows = rows.join(sf.broadcast(table), sf.xxhash64(*keys) == sf.col(_HASH), "left")
     rates: list[Column] = []
     for leg in legs:
@@ -55,11 +55,12 @@ def _rate(place: int) -> str:
     return f"_rate{place}"
 
 
-def _hashes(spark: SparkSession, rows: DataFrame, keys: Keys) -> Hashes:
-    """Each key's hash, as Spark makes it of the rows' own types; a small list takes no job."""
-    columns = [sf.col(f"`{name}`").cast(rows.schema[name].dataType) for name in keys.names]
-    hashed = spark.createDataFrame(keys.table()).select(sf.xxhash64(*columns).alias(_HASH))
-    return np.asarray(hashed.toArrow().column(_HASH).to_numpy(), dtype=np.int64)
+def _hashed(spark: SparkSession, rows: DataFrame, keys: Keys) -> tuple[Keys, Hashes]:
+    """The keys in the rows' own types, and the hash that Spark makes of each; a small list takes no job."""
+    columns = [sf.col(f"`{name}`").cast(rows.schema[name].dataType).alias(name) for name in keys.names]
+    table = spark.createDataFrame(keys.table()).select(*columns, sf.xxhash64(*columns).alias(_HASH)).toArrow()
+    typed = Keys(keys.names, tuple(table.column(name).combine_chunks() for name in keys.names), keys.size)
+    return typed, np.asarray(table.column(_HASH).to_numpy(), dtype=np.int64)
 
 
 def rate_table(hashes: Hashes, legs: Sequence[Rates]) -> pa.Table:

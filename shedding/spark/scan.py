@@ -8,6 +8,7 @@ class, and every sum is of integers: the answer does not depend on how Spark spl
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,12 +44,15 @@ def scan(
     exact: bool,
     where: str | None = None,
     few: bool = False,
+    counted: bool = False,
 ) -> pa.Table:
     """The rows grouped by pane, key and class: pane_start (us), keys, mask, rows, and each measure's sums.
 
     Bit i of `mask` says that legs[i] keeps the rows; with `exact`, rows that no leg keeps are there with
     mask 0. `few` says that the driver can hold the rows that legs keep: then it sums them, which is quicker than a
-    shuffle and gives the same bits. Raises DataError where a value is at or above the magnitude that the measure has.
+    shuffle and gives the same bits. `counted` says that the legs' keys are, as far as is known, all that the rows have:
+    a scan that then meets others is made anew without it. Raises DataError where a value is at or above the magnitude
+    that the measure has.
     """
     if len(legs) > MOST_LEGS:
         raise DataError(f"{len(legs)} legs in one scan, at most {MOST_LEGS} fit; compare fewer policies or budgets")
@@ -59,20 +63,36 @@ def scan(
     if not exact:
         taken = taken.where(sf.col("u") < sf.lit(max((_ceiling(leg) for leg in legs), default=0.0)))
         taken = taken.where(_any_of(rates))
-    groups = Groups(timeline, keys, len(legs), known)
+    groups = Groups(timeline, keys, len(legs), known, only_known=counted)
+    found = _grouped(taken, groups, rates, mask, measures, exact, few)
+    if groups.lost_keys(found):
+        groups = replace(groups, only_known=False)
+        found = _grouped(taken, groups, rates, mask, measures, exact, few)
+    _refuse_overflow(found, measures)
+    return groups.restored(found)
+
+
+def _grouped(
+    taken: DataFrame,
+    groups: Groups,
+    rates: Sequence[Column],
+    mask: Column,
+    measures: Sequence[MeasureSpec],
+    exact: bool,
+    few: bool,
+) -> pa.Table:
+    """The rows by group: the group's columns, rows, and each measure's sums."""
     first = _layer([Field(measure).layers() for measure in measures], 0)
     columns = [*groups.columns(mask), *[column.alias(name) for name, column in first.items()]]
     selected = taken.select(*columns)
     quantiles = [measure for measure in measures if measure.agg == "quantile"]
     if not exact and (few or quantiles):  # a quantile's kept rows all go into the answer, few or not
         numbers = {measure.name: Field(measure).numbers for measure in measures}
-        table = row_sums(selected.toArrow(), groups.names, measures, numbers)
-    else:
-        table = _summed(selected, groups.names, measures, len(legs))
-        if quantiles and legs:
-            table = _with_values(table, taken.where(_any_of(rates)).select(*columns), groups.names, quantiles)
-    _refuse_overflow(table, measures)
-    return groups.restored(table)
+        return row_sums(selected.toArrow(), groups.names, measures, numbers)
+    table = _summed(selected, groups.names, measures, len(rates))
+    if quantiles and rates:
+        table = _with_values(table, taken.where(_any_of(rates)).select(*columns), groups.names, quantiles)
+    return table
 
 
 def _summed(selected: DataFrame, groups: list[str], measures: Sequence[MeasureSpec], legs: int) -> pa.Table:

@@ -58,6 +58,7 @@ class SlotScan:
             exact=exact,
             where=side.keyset.where,
             few=kept <= FEW_ROWS,
+            counted=side.known(start, end),
         )
         return found if deepest is None else marked(found, deepest)
 
@@ -77,6 +78,7 @@ class SlotScan:
             legs=legs,
             exact=False,
             where=side.keyset.where,
+            counted=side.known(start, end),
         )
 
     def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:

@@ -14,6 +14,7 @@ from shedding.keys import Keys, align
 from shedding.pane_sums import Scanned
 from shedding.policies import get_policy
 from shedding.rates import Rates
+from shedding.spec.dataset import DatasetSpec
 from shedding.spec.query import MeasureSpec
 from shedding.windowed import PaneRun, WindowSample
 from shedding.windows import Timeline
@@ -26,11 +27,21 @@ KEYS = 3000
 MINUTE = 60_000_000
 DAY = 24 * 60 * MINUTE
 TIMELINE = Timeline(size=30 * MINUTE, slide=10 * MINUTE, slot=DAY)
+RANKED = DatasetSpec.model_validate(
+    {
+        "name": "trips",
+        "source": {"kind": "parquet", "path": "*.parquet"},
+        "schedule": {"every": "1 day"},
+        "event_time": {"column": "at"},
+        "columns": [{"name": "at", "type": "timestamp"}, {"name": "route"}, {"name": "fare", "type": "double"}],
+        "layout": {"kind": "ranked", "keys": ["route"], "pane": "10 minutes"},
+    }
+)
 MEAN = [MeasureSpec(name="mean_fare", agg="avg", column="fare")]
 
 
 def write_trips(spark: SparkSession, where: Path, rows: int = ROWS) -> DataFrame:
-    """Write the rows once as Parquet, with the columns that a raw table has for such a query, and read them back."""
+    """Write the rows once as a table with the columns that a raw table has for such a query, and read it back."""
     from pyspark.sql import functions as sf
 
     def chance(salt: int):
@@ -43,8 +54,21 @@ def write_trips(spark: SparkSession, where: Path, rows: int = ROWS) -> DataFrame
         chance(1).alias("u"),
         sf.concat(sf.lit("route-"), key).alias("route"),
         (sf.floor((chance(3) * 40 + 2.5 + key % 50) * 100) / 100).alias("fare"),
-    ).write.parquet(str(where))
-    return spark.read.parquet(str(where))
+    ).write.format("delta").save(str(where))
+    return spark.read.format("delta").load(str(where))
+
+
+def write_ranked(trips: DataFrame, where: Path, rows: int = ROWS) -> DataFrame:
+    """Write the same rows as ingest does for `layout: ranked` on the query's key and pane, and read them back."""
+    from pyspark.sql import functions as sf
+
+    from shedding.spark.layout import file_rows, ranked
+    from shedding.spark.store import append
+
+    raw = trips.withColumns({"at": sf.col("event_time"), "_source": sf.lit(0).cast("bigint")})
+    made = ranked(raw, RANKED, rows)
+    append(made, str(where), ["event_date"], {}, file_rows(rows))
+    return made.sparkSession.read.format("delta").load(str(where))
 
 
 def counts(rows: DataFrame) -> tuple[pa.Table, Keys, np.ndarray]:

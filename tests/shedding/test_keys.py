@@ -39,6 +39,14 @@ def test_numbers_do_not_depend_on_the_order_of_rows(pairs, random):
     assert dict(zip(pairs, place.tolist(), strict=True)) == dict(zip(shuffled, other.tolist(), strict=True))
 
 
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), min_size=1, max_size=40))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_whole_numbers_stand_in_their_order_however_far_apart(numbers):
+    keys, (place,) = align([pa.table({"a": pa.array(numbers, pa.int64())})], ["a"])
+    assert keys.columns[0].to_pylist() == sorted(set(numbers))
+    assert [sorted(set(numbers))[at] for at in place] == numbers
+
+
 def test_text_of_any_arrow_kind_is_one_key():
     kinds = [pa.string(), pa.large_string(), pa.string_view()]
     keys, places = align([pa.table({"a": pa.array(["x"], kind)}) for kind in kinds], ["a"])

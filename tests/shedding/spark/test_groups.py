@@ -9,6 +9,7 @@ from shedding.keys import Keys, align
 from shedding.pane_sums import Scanned
 from shedding.rates import Rates
 from shedding.spark import groups
+from shedding.spark import scan as scan_module
 from shedding.spark.rate_table import NUMBER, rate_table
 from shedding.spark.scan import scan
 from shedding.spec.query import MeasureSpec
@@ -57,6 +58,28 @@ def test_numbered_groups_are_the_groups_of_pane_key_and_class(spark, rows, legs,
     monkeypatch.setattr(groups, "_LAST_INSTANT", 2**63)  # no numbers fit
     assert taken() == numbered
     assert {row["pane_start"] < 0 for row in numbered} == {True, False}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("share", "scans"), [(1, 1), (2, 2)], ids=["all keys known", "half of them known"])
+def test_a_scan_that_takes_all_keys_for_known_finds_the_others_too(spark, rows, share, scans, monkeypatch):
+    every, _ = align([rows.select(*NAMES).distinct().toArrow()], NAMES)
+    known = every.only(np.arange(len(every)) % share == 0)
+    legs = [Rates("leg", known, np.linspace(0.1, 0.9, len(known)))]
+    jobs = []
+    grouped = scan_module._grouped
+    monkeypatch.setattr(scan_module, "_grouped", lambda *given: jobs.append(given) or grouped(*given))
+
+    def taken(counted: bool) -> list[dict]:
+        table = scan(
+            spark, rows, timeline=Timeline(HOUR, HOUR, HOUR), keys=NAMES, measures=MEAN, legs=legs, exact=True,
+            counted=counted,
+        )  # fmt: skip
+        return sorted(table.to_pylist(), key=str)
+
+    found = taken(counted=True)
+    assert len(jobs) == scans
+    assert found == taken(counted=False) != []
 
 
 @pytest.mark.spark
