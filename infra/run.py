@@ -35,7 +35,8 @@ def main() -> int:
     parser.add_argument("--once", action="store_true", help="stop after the table instead of staying up")
     parser.add_argument("--home", type=Path, default=PROJECT / ".airflow", help="Airflow's home")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for ending in (signal.SIGINT, signal.SIGTERM):  # also of the first: a shell's background is deaf to it otherwise
+        signal.signal(ending, signal.default_int_handler)
     try:
         with _only_one(arguments.home):
             _run(arguments.home, arguments.once)
