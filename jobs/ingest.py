@@ -162,8 +162,6 @@ def _session(spark: SparkSession) -> SparkSession:
     session.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     # Bytes that changed since they were written are an error, not other values, where the writer left checksums.
     session.conf.set("parquet.page.verify-checksum.enabled", "true")
-    # Eight bytes with statistics; the default takes twelve without.
-    session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     # Every u is another: a dictionary would be begun for each file, and given up.
     session.conf.set("parquet.enable.dictionary#u", "false")
     session.conf.set("parquet.size.statistics.enabled", "false")
