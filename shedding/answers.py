@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -90,10 +90,10 @@ def exact_answer(sample: WindowSample, measures: Sequence[MeasureSpec], whole: M
 
 def plain_answer(sample: WindowSample, measures: Sequence[MeasureSpec]) -> Answer:
     """The design-based answer, free of any history: unbiased, and without the keys that have no sampled row."""
-    estimates = {m.name: plain_estimate(sample, m) for m in measures}
     sampled = sample.sampled_rows
     present = sample.rows > 0 if sample.known else sampled > 0
     complete = present & (sampled >= sample.rows) if sample.known else present & (sample.rate.min(axis=0) >= 1)
+    estimates = {m.name: exact_where(complete, sample, m, plain_estimate(sample, m)) for m in measures}
     wanted = {m.name: has_values(sample, m) & ~complete for m in measures}
     return shown_answer(sample, estimates, present, complete, wanted)
 
@@ -113,6 +113,18 @@ def shown_answer(
         shown &= ~keys | (sampled > 0)
     silent = {name: keys & shown for name, keys in lacking.items()}
     return Answer(sample, estimates, present, shown, shown & (sampled == 0), complete, silent)
+
+
+def exact_where(complete: Flags, sample: WindowSample, measure: MeasureSpec, estimate: Estimate) -> Estimate:
+    """The estimate, and of keys that lack no row the exact leg's value, the same bits.
+
+    Counts are exact there already, and so are quantiles (`sampled_quantile`).
+    """
+    if measure.agg in ("count", "quantile"):
+        return estimate
+    exact = Estimate.exact(_exact_value(sample, measure, {}))
+    pairs = ((getattr(exact, part.name), getattr(estimate, part.name)) for part in fields(Estimate))
+    return Estimate(*(np.where(complete, known, told) for known, told in pairs))
 
 
 def has_values(sample: WindowSample, measure: MeasureSpec) -> Flags:

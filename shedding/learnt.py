@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shedding.answers import CONFIDENCE, Answer, has_values, plain_estimate, positive, shown_answer, value_rates
+from shedding.answers import (
+    CONFIDENCE,
+    Answer,
+    exact_where,
+    has_values,
+    plain_estimate,
+    positive,
+    shown_answer,
+    value_rates,
+)
 from shedding.estimates import Estimate, Strata, gamma_poisson_count, sampled_quantile
 from shedding.shrinkage import Calibration, History, sample_prior, shrink
 from shedding.spec.query import MeasureSpec
@@ -55,7 +64,9 @@ def learnt_answer(
         present = (sampled > 0) | hoped  # a key that was kept whole and had no row is known not to be there
         complete = present & whole
     wanted = {m.name: (has_values(sample, m) if sample.known else present) & ~complete for m in measures}
-    estimates = {m.name: _estimate(sample, m, learnt, rows, wanted[m.name]) for m in measures}
+    estimates = {
+        m.name: exact_where(complete, sample, m, _estimate(sample, m, learnt, rows, wanted[m.name])) for m in measures
+    }
     return shown_answer(sample, estimates, present, complete, wanted)
 
 

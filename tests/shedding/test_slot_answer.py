@@ -200,6 +200,27 @@ def test_a_quantile_leg_answers_every_key_and_is_exact_where_all_rows_were_seen(
     np.testing.assert_allclose(whole.p50, exact.loc[whole.index].p50)
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["counted", "not counted"])
+@pytest.mark.parametrize("estimates", ["plain", "shrunk"])
+def test_keys_of_which_no_row_was_left_out_have_the_bits_of_the_exact_leg(settings, estimates, known):
+    measures = [
+        {"name": "mean", "agg": "avg", "column": "value"}, {"name": "total", "agg": "sum", "column": "value"},
+        {"name": "n", "agg": "count"}, {"name": "unit", "agg": "ratio", "column": "value", "over": "other"},
+        {"name": "p30", "agg": "quantile", "q": 0.3, "column": "value"},
+    ]  # fmt: skip
+    query = make_query(
+        measures=measures, estimates=estimates, window={"size": "2 hours", "slide": "1 hour"}, audit={"one_in": 1},
+        shed={"policy": "uniform", "budget": {"fraction": 1.0}},
+    )  # fmt: skip
+    rows = make_rows(hours=4)
+    rows.loc[rows.index % 7 == 0, "value"] = np.nan
+    found, _ = run(settings, query, [2 * HOUR, 3 * HOUR], rows, known=known)
+    shed, exact = (found[found.leg == leg].reset_index(drop=True) for leg in ("uniform", "exact"))
+    assert shed.is_exact.all()
+    columns = [m["name"] + part for m in measures for part in ("", "_low", "_high")]
+    pd.testing.assert_frame_equal(shed[columns], exact[columns], check_exact=True)
+
+
 def test_results_have_the_columns_of_the_contract(settings):
     found, _ = run(settings, make_query(), [6 * HOUR])
     assert list(found.columns) == [
