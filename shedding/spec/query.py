@@ -121,6 +121,7 @@ class GateSpec(Spec):
     p95_relative_error: Number | None = Field(default=None, gt=0)
     worst_relative_error: Number | None = Field(default=None, gt=0)
     missing_keys: Whole | None = Field(default=0, ge=0)
+    top_missed: Whole | None = Field(default=None, ge=0, description="keys of the true top that an answer may lack")
     coverage: Number | None = Field(default=None, gt=0, lt=1)
     processed_over_budget: Number | None = Field(default=None, gt=0, description="processed rows over budgeted rows")
     drift: Number | None = Field(default=None, gt=0, le=1)
@@ -204,6 +205,8 @@ class QuerySpec(Spec):
             raise ValueError(f"top.by is {self.top.by!r}, which is no measure; measures: {', '.join(names)}")
         if self.top is not None and not self.group_by:
             raise ValueError("top needs group_by: a query without keys has one row a window; remove top")
+        if self.gate.top_missed is not None and self.top is None:
+            raise ValueError("gate.top_missed goes with top and only there; write e.g. top: {by: trips, n: 10}")
         return self
 
     @model_validator(mode="after")

@@ -238,8 +238,32 @@ def test_top_n_publishes_the_n_largest_and_says_what_it_missed(settings):
     assert (shed.groupby("window_start").size() == 3).all()
     assert (found[found.leg == "exact"].groupby("window_start").size() > 3).all()
     runs = Table(settings.table("runs", "q")).read().to_pandas()
-    assert runs[runs.published].top_missed.between(0, 1).all()
     assert (runs[runs.published].missing_keys == 0).all()
+    tops = {
+        leg: rows.sort_values(["mean", "key"], ascending=[False, True]).groupby("window_start").head(3)
+        for leg, rows in found.groupby("leg")
+    }
+    for window, rows in tops["exact"].groupby("window_start"):
+        missed = set(rows.key) - set(tops["posterior"].key[tops["posterior"].window_start == window])
+        told = runs[runs.window_start == window].set_index("leg").top_missed
+        assert dict(told) == {"posterior": len(missed), "exact": 0}
+    assert runs.top_missed.max() > 0
+    assert (runs.audit_top_missed == runs.top_missed.max()).all()
+
+
+def test_a_slot_after_an_audit_knows_how_many_keys_of_the_true_top_that_lacked(settings, tmp_path):
+    query = make_query(top={"by": "mean", "n": 3})
+    audited = [h for h in range(4, 12) if is_audited(query, h * HOUR)]
+    free = next(h for h in range(audited[0] + 1, 12) if h not in audited)
+    last = max(h for h in audited if h < free)
+    told = []
+    for name, slots in {"alone": [free], "after": [last, free]}.items():
+        here = elsewhere(settings, tmp_path, name)
+        run(here, query, [h * HOUR for h in slots])
+        runs = Table(here.table("runs", "q")).read().to_pandas()
+        told.append(runs[runs.slot == slot_name(free * HOUR)].audit_top_missed)
+    assert (told[0] == runs[(runs.slot == slot_name(last * HOUR)) & runs.published].top_missed.max()).all()
+    assert (told[0].to_numpy() == told[1].to_numpy()).all()
 
 
 def test_a_slot_without_an_exact_leg_says_how_the_last_audit_went(settings):
