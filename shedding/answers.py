@@ -95,24 +95,21 @@ def plain_answer(sample: WindowSample, measures: Sequence[MeasureSpec]) -> Answe
     complete = present & (sampled >= sample.rows) if sample.known else present & (sample.rate.min(axis=0) >= 1)
     estimates = {m.name: exact_where(complete, sample, m, plain_estimate(sample, m)) for m in measures}
     wanted = {m.name: has_values(sample, m) & ~complete for m in measures}
-    return shown_answer(sample, estimates, present, complete, wanted)
+    untold = np.any([np.isnan(estimates[name].value) & keys for name, keys in wanted.items()], axis=0)
+    return shown_answer(sample, estimates, present, present & ((sampled > 0) | ~untold), complete, wanted)
 
 
 def shown_answer(
     sample: WindowSample,
     estimates: Mapping[str, Estimate],
     present: Flags,
+    shown: Flags,
     complete: Flags,
     wanted: Mapping[str, Flags],
 ) -> Answer:
-    """The answer that shows every present key which was sampled, or which has all values that are wanted of it."""
-    sampled = sample.sampled_rows
-    lacking = {name: np.isnan(estimates[name].value) & keys for name, keys in wanted.items()}
-    shown = present.copy()
-    for keys in lacking.values():
-        shown &= ~keys | (sampled > 0)
-    silent = {name: keys & shown for name, keys in lacking.items()}
-    return Answer(sample, estimates, present, shown, shown & (sampled == 0), complete, silent)
+    """The answer that shows some of the present keys, silent about the values that are wanted and not known."""
+    silent = {name: np.isnan(estimates[name].value) & keys & shown for name, keys in wanted.items()}
+    return Answer(sample, estimates, present, shown, shown & (sample.sampled_rows == 0), complete, silent)
 
 
 def exact_where(complete: Flags, sample: WindowSample, measure: MeasureSpec, estimate: Estimate) -> Estimate:

@@ -50,8 +50,9 @@ def learnt_answer(
     """The answer for every key that the counts, the sample or the priors know.
 
     `expected` (S, K): rows of each key in each stratum as the priors expect them, where nobody counted.
-    Guarantee: with known populations no key of the window is missing, as long as any row was sampled or any
-    audit came before; counts are exact then. A key without a sampled row is imputed, with a wide interval.
+    Guarantee: with known populations every key of the window is shown and counts are exact. A key without a sampled
+    row is imputed, with a wide interval; a value that neither the sample nor an audit can tell is null (and the key
+    missing to the gate), whatever else is known of the key.
     """
     rows = None if sample.known else _estimated_rows(sample, expected)
     sampled = sample.sampled_rows
@@ -67,7 +68,7 @@ def learnt_answer(
     estimates = {
         m.name: exact_where(complete, sample, m, _estimate(sample, m, learnt, rows, wanted[m.name])) for m in measures
     }
-    return shown_answer(sample, estimates, present, complete, wanted)
+    return shown_answer(sample, estimates, present, present, complete, wanted)
 
 
 def _estimate(
