@@ -38,7 +38,9 @@ class MeasureSpec(Spec):
     over: Column | None = Field(default=None, description="denominator column of a ratio")
     q: Number | None = Field(default=None, gt=0, lt=1, description="which quantile")
     near_zero: bool = Field(default=False, description="values may be near zero: errors relative to the row spread")
-    magnitude: Whole = Field(default=40, ge=1, le=62, description="absolute values are below 2**magnitude")
+    magnitude: Whole = Field(
+        default=40, ge=1, le=62, description="absolute values are below 2**magnitude; sums keep them to 2**-48 (4e-15)"
+    )
 
     @model_validator(mode="after")
     def _parts_fit(self) -> MeasureSpec:
