@@ -18,6 +18,7 @@ from expectations.missing_keys import ExpectFewMissingKeys
 from expectations.p95_error import ExpectP95ErrorWithinBudget
 from expectations.processed_fraction import ExpectProcessedWithinBudget
 from expectations.row_count import ExpectKeysLikePrior, ExpectSomeRows
+from expectations.top_missed import ExpectTopKeys
 from expectations.values import ExpectKeysOnce, ExpectWholeValues
 from expectations.verdict import Check
 from expectations.worst_error import ExpectWorstKeyWithinBudget
@@ -31,6 +32,7 @@ STATED: tuple[type[Any], ...] = (
     ExpectP95ErrorWithinBudget,
     ExpectWorstKeyWithinBudget,
     ExpectFewMissingKeys,
+    ExpectTopKeys,
     ExpectIntervalsToCover,
     ExpectProcessedWithinBudget,
     ExpectLittleDrift,
@@ -41,6 +43,8 @@ STATED: tuple[type[Any], ...] = (
 
 IDLE = "not judged: nothing to look at in this slot"
 ERRORS = frozenset({"mean_relative_error", "p95_relative_error", "worst_relative_error", "missing_keys"})
+MEASURED = frozenset({"coverage", "top_missed"})
+"""Checks that only an exact leg has something to look at for."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def _column(kind: type[Any]) -> str:
 
 def _judged(kind: type[Any], evidence: Evidence) -> str:
     """Whether what the check looks at is measured, estimated, or no error at all."""
-    if kind is ExpectIntervalsToCover:
+    if kind.check in MEASURED:
         return "measured"
     return evidence.kind if kind.check in ERRORS else "structural"
 

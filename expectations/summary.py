@@ -30,6 +30,8 @@ AUDITED = {
     "p95_relative_error": "audit_p95_error",
     "worst_relative_error": "audit_worst_error",
 }
+AUDITED_KEYS = {"missing_keys": "audit_missing_keys", "top_missed": "audit_top_missed"}
+"""What a slot's run records of its last audit, by the check that judges it: of each measure, and of the keys."""
 
 
 def summarise(evidence: Evidence) -> pd.DataFrame:
@@ -164,6 +166,7 @@ def _per_window(evidence: Evidence, keys: Array) -> dict[str, Array]:
     change = np.divide(np.abs(keys - prior), prior, out=np.full(count, np.nan), where=prior > 0)
     return {
         "processed_over_budget": over,
+        "top_missed": numbers(runs, "top_missed"),
         "drift": numbers(runs, "distance"),
         "row_count_change": change,
         "audit_age": np.full(count, np.nan) if gate.audit_age is None else np.full(count, _audit_age(evidence)),
@@ -188,9 +191,7 @@ def _last_audit(evidence: Evidence, measure: str) -> Array:
     worst = np.full(runs.num_rows, np.nan)
     if evidence.audited or evidence.leg == "exact":
         return worst
-    columns = {check: f"{measure}_{column}" for check, column in AUDITED.items()} | {
-        "missing_keys": "audit_missing_keys"
-    }
+    columns = {check: f"{measure}_{column}" for check, column in AUDITED.items()} | AUDITED_KEYS
     for check, column in columns.items():
         limit = _failing_limit(gate, check)
         if limit is not None:

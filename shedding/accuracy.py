@@ -17,7 +17,6 @@ TAIL = 0.95
 _HALVINGS = 60
 MEAN_OF_NORMAL = float(np.sqrt(2 / np.pi))
 """E|error| of a normal law with deviation 1."""
-"""E|z| of a standard normal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -90,29 +90,38 @@ def exact_answer(sample: WindowSample, measures: Sequence[MeasureSpec], whole: M
 
 def plain_answer(sample: WindowSample, measures: Sequence[MeasureSpec]) -> Answer:
     """The design-based answer, free of any history: unbiased, and without the keys that have no sampled row."""
-    estimates = {m.name: plain_estimate(sample, m) for m in measures}
     sampled = sample.sampled_rows
     present = sample.rows > 0 if sample.known else sampled > 0
     complete = present & (sampled >= sample.rows) if sample.known else present & (sample.rate.min(axis=0) >= 1)
+    estimates = {m.name: exact_where(complete, sample, m, plain_estimate(sample, m)) for m in measures}
     wanted = {m.name: has_values(sample, m) & ~complete for m in measures}
-    return shown_answer(sample, estimates, present, complete, wanted)
+    untold = np.any([np.isnan(estimates[name].value) & keys for name, keys in wanted.items()], axis=0)
+    return shown_answer(sample, estimates, present, present & ((sampled > 0) | ~untold), complete, wanted)
 
 
 def shown_answer(
     sample: WindowSample,
     estimates: Mapping[str, Estimate],
     present: Flags,
+    shown: Flags,
     complete: Flags,
     wanted: Mapping[str, Flags],
 ) -> Answer:
-    """The answer that shows every present key which was sampled, or which has all values that are wanted of it."""
-    sampled = sample.sampled_rows
-    lacking = {name: np.isnan(estimates[name].value) & keys for name, keys in wanted.items()}
-    shown = present.copy()
-    for keys in lacking.values():
-        shown &= ~keys | (sampled > 0)
-    silent = {name: keys & shown for name, keys in lacking.items()}
-    return Answer(sample, estimates, present, shown, shown & (sampled == 0), complete, silent)
+    """The answer that shows some of the present keys, silent about the values that are wanted and not known."""
+    silent = {name: np.isnan(estimates[name].value) & keys & shown for name, keys in wanted.items()}
+    return Answer(sample, estimates, present, shown, shown & (sample.sampled_rows == 0), complete, silent)
+
+
+def exact_where(complete: Flags, sample: WindowSample, measure: MeasureSpec, estimate: Estimate) -> Estimate:
+    """The estimate, and of keys that lack no row the exact leg's value, the same bits.
+
+    Counts are exact there already, and so are quantiles (`sampled_quantile`).
+    """
+    if measure.agg in ("count", "quantile"):
+        return estimate
+    exact = Estimate.exact(_exact_value(sample, measure, {}))
+    pairs = ((getattr(exact, part.name), getattr(estimate, part.name)) for part in fields(Estimate))
+    return Estimate(*(np.where(complete, known, told) for known, told in pairs))
 
 
 def has_values(sample: WindowSample, measure: MeasureSpec) -> Flags:

@@ -23,6 +23,7 @@ from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
 
 PARTS = ("mean_error", "p95_error", "worst_error", "coverage", "estimates")
+TOP_MISSED = "audit_top_missed"
 
 
 def trust_columns(
@@ -53,7 +54,7 @@ def audit_columns(query: QuerySpec, windows: Sequence[LegWindow]) -> dict[str, f
     """Of an audited slot: the shed leg's errors as its gate sees them, the worst window of each; a missing key is 1.
 
     An error that nobody knows counts as infinite. `audit_estimates` are the intervals that count as independent,
-    `audit_keys` the keys of a window in the mean.
+    `audit_keys` the keys of a window in the mean; a query with `top` also has how many keys of the true top it lacked.
     """
     shed = [window for window in windows if window.leg == query.shed.policy]
     exact = [window for window in windows if window.leg == EXACT]
@@ -62,6 +63,8 @@ def audit_columns(query: QuerySpec, windows: Sequence[LegWindow]) -> dict[str, f
         "audit_missing_keys": float(max(missing, default=0)),
         "audit_keys": float(np.mean([window.answer.shown.sum() for window in exact])) if exact else 0.0,
     }
+    if query.top is not None:
+        columns[TOP_MISSED] = max((window.extra["top_missed"] for window in shed), default=0.0)
     overlap = max(1, query.timeline.size // query.timeline.slide)
     for measure in query.measures:
         errors = [_errors(window, measure.name) for window in shed]
@@ -94,7 +97,7 @@ def _recorded(
     if not runs.exists():
         return None
     rows: list[dict[str, Any]] = runs.read([("slot", "=", slot_name(audit)), ("leg", "=", leg)]).to_pylist()
-    names = ["audit_missing_keys", "audit_keys"]
+    names = ["audit_missing_keys", "audit_keys"] + ([TOP_MISSED] if query.top is not None else [])
     names += [f"{measure.name}_audit_{part}" for measure in query.measures for part in PARTS]
     if not rows or not rows[0]["audited"] or rows[0].get("audit_keys") is None or not set(names) <= set(rows[0]):
         return None

@@ -7,8 +7,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
-from shedding.answers import CONFIDENCE, Answer, has_values, plain_estimate, positive, shown_answer, value_rates
+from shedding.answers import (
+    CONFIDENCE,
+    Answer,
+    exact_where,
+    has_values,
+    plain_estimate,
+    positive,
+    shown_answer,
+    value_rates,
+)
 from shedding.estimates import Estimate, Strata, gamma_poisson_count, sampled_quantile
 from shedding.shrinkage import Calibration, History, sample_prior, shrink
 from shedding.spec.query import MeasureSpec
@@ -41,8 +51,9 @@ def learnt_answer(
     """The answer for every key that the counts, the sample or the priors know.
 
     `expected` (S, K): rows of each key in each stratum as the priors expect them, where nobody counted.
-    Guarantee: with known populations no key of the window is missing, as long as any row was sampled or any
-    audit came before; counts are exact then. A key without a sampled row is imputed, with a wide interval.
+    Guarantee: with known populations every key of the window is shown and counts are exact. A key without a sampled
+    row is imputed, with a wide interval; a value that neither the sample nor an audit can tell is null (and the key
+    missing to the gate), whatever else is known of the key.
     """
     rows = None if sample.known else _estimated_rows(sample, expected)
     sampled = sample.sampled_rows
@@ -55,8 +66,10 @@ def learnt_answer(
         present = (sampled > 0) | hoped  # a key that was kept whole and had no row is known not to be there
         complete = present & whole
     wanted = {m.name: (has_values(sample, m) if sample.known else present) & ~complete for m in measures}
-    estimates = {m.name: _estimate(sample, m, learnt, rows, wanted[m.name]) for m in measures}
-    return shown_answer(sample, estimates, present, complete, wanted)
+    estimates = {
+        m.name: exact_where(complete, sample, m, _estimate(sample, m, learnt, rows, wanted[m.name])) for m in measures
+    }
+    return shown_answer(sample, estimates, present, present, complete, wanted)
 
 
 def _estimate(
@@ -67,7 +80,7 @@ def _estimate(
     if measure.agg in ("avg", "sum"):
         return _mean_or_sum(sample, measure, learnt, rows)
     plain = plain_estimate(sample, measure)
-    return _steadied(plain, wanted, *_pooled(sample, measure, plain))
+    return _steadied(plain, wanted, *_pooled(sample, measure, plain), _reach(plain))
 
 
 def _mean_or_sum(sample: WindowSample, measure: MeasureSpec, learnt: Learnt, rows: list[Estimate] | None) -> Estimate:
@@ -127,7 +140,9 @@ def _pooled(sample: WindowSample, measure: MeasureSpec, plain: Estimate) -> tupl
         bottom = float((stat.over.count * stat.over.mean).sum())
         centre = float((stat.moments.count * stat.moments.mean).sum()) / bottom if bottom else np.nan
     some = np.isfinite(plain.value)
-    between = float(np.mean((plain.value[some] - centre) ** 2)) if some.any() else np.nan
+    keys = int(some.sum())
+    # one key tells nothing of how keys differ: by as much as their value, for all that is known
+    between = float(np.sum((plain.value[some] - centre) ** 2)) / (keys - 1) if keys > 1 else centre**2
     freedom = float(np.maximum(stat.moments.count - 1, 0.0).sum())
     within = float(stat.moments.m2.sum()) / freedom if freedom and measure.agg == "quantile" else 0.0
     return centre, float(np.sqrt(between + within)) or abs(centre)
@@ -144,11 +159,17 @@ def _pooled_quantile(sample: WindowSample, stat: WindowStat, measure: MeasureSpe
     return float(sampled_quantile(stat.values.value, alike, measure.q, rows, rate=rate).value[0])
 
 
-def _steadied(plain: Estimate, wanted: Flags, centre: float, deviation: float) -> Estimate:
+def _reach(plain: Estimate) -> float:
+    """Half-width over deviation of a value that other keys tell: Student's, since few keys tell little of a spread."""
+    keys = int(np.isfinite(plain.value).sum())
+    return max(WIDE, float(stats.t.ppf(0.5 + CONFIDENCE / 2, keys - 1) * np.sqrt(1 + 1 / keys))) if keys > 1 else WIDE
+
+
+def _steadied(plain: Estimate, wanted: Flags, centre: float, deviation: float, reach: float) -> Estimate:
     """Quantiles and ratios are not shrunk; a key that its sample gives no value or no interval takes the pooled one."""
     silent = wanted & np.isnan(plain.value)
     value = np.where(silent, centre, plain.value)
-    half = WIDE * deviation
+    half = reach * deviation
     low = np.where(wanted & ~np.isfinite(plain.low), value - half, plain.low)
     high = np.where(wanted & ~np.isfinite(plain.high), value + half, plain.high)
     spread = np.where(wanted & ~np.isfinite(plain.deviation), deviation, plain.deviation)

@@ -110,6 +110,7 @@ def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
         ("bytes_read", pa.int64()), ("seconds", pa.float64()), ("overlap", pa.float64()), ("distance", pa.float64()),
         ("top_difference", pa.float64()), ("top_missed", pa.float64()), ("prior_slots", pa.list_(pa.string())),
         ("last_audit", MICROS), ("audit_missing_keys", pa.float64()), ("audit_keys", pa.float64()),
+        ("audit_top_missed", pa.float64()),
         ("exceeded_by", pa.float64()), ("raw_fingerprint", pa.string()), ("spec_fingerprint", pa.string()),
         ("results_version", pa.int64()), ("reason", pa.string()),
     ])  # fmt: skip

@@ -28,7 +28,7 @@ from shedding.tables import Table, slot_name
 EXACT = "exact"
 TAIL = ".tail"
 """Suffix of a leg of which only the last panes of a slot are kept: those that the next slot's windows reach into."""
-FORMAT = 3  # raise it when the meaning of a pane's columns or a policy's rates change
+FORMAT = 4  # raise it when the meaning of a pane's columns or a policy's rates change
 
 
 class Scans(Protocol):

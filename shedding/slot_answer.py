@@ -164,12 +164,12 @@ class _SlotWork:
 
     def _scored(self, leg: str, answer: Answer, exact: Answer | None) -> LegWindow:
         columns = self._leg_columns(leg)
-        if self.query.top is not None and leg == self.published:
+        if self.query.top is not None:
             chosen = top_keys(answer, self.query.top)
             if exact is not None:
-                best = top_keys(exact, self.query.top)
-                columns["top_missed"] = float((best & ~chosen).sum() / max(1, best.sum()))
-            answer, exact = answer.only(chosen), None if exact is None else exact.only(chosen)
+                columns["top_missed"] = float((top_keys(exact, self.query.top) & ~chosen).sum())
+            if leg == self.published:
+                answer, exact = answer.only(chosen), None if exact is None else exact.only(chosen)
         scores: dict[str, Score] = {
             m.name: expected(answer, m) if exact is None else measured(answer, exact, m) for m in self.query.measures
         }

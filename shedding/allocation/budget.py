@@ -18,9 +18,11 @@ Floats = NDArray[np.float64]
 LOSS = 0.01
 """With completeness required: the probability that any key at all of the slot is lost is at most this."""
 UNSEEN_PART = 0.7
-"""Largest part of the budget for keys that no prior knows, while there are others (estimates.md)."""
+"""Largest part of the budget for keys that no prior knows, while others can use the rest (estimates.md)."""
 LEAST_RATE = 2.0**-53
 """The smallest positive threshold that can keep a row; rates are never 0 except for omitted keys."""
+LESS_THAN_WHOLE = 1.0 - 1e-12
+"""Rates above this are 1 but for rounding: a budget of all rows leaves none out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +87,16 @@ class Share:
 def split(concept: Concept, budget: Budget) -> Share:
     """Set aside what unseen keys need: rate min(1, 0.7 B / expected unseen rows), inside the budget.
 
-    Where no unseen row is expected the rate is 1: a key that nobody foresaw is kept whole.
+    More than 0.7 B only where the other keys are whole and leave it over. Where no unseen row is expected the rate
+    is 1: a key that nobody foresaw is kept whole.
     """
     rows = budget.unseen_rows(concept)
     if rows <= 0:
         return Share(budget.rows, 1.0, 0.0, 0.0)
     row_cost = float(concept.full_cost.sum() / concept.population.sum()) if len(concept) else 1.0
-    part = UNSEEN_PART if len(concept) else 1.0
-    rate = max(LEAST_RATE, min(1.0, part * budget.rows / (rows * row_cost)))
+    room = max(UNSEEN_PART * budget.rows, budget.rows - float(concept.full_cost.sum()))
+    rate = max(LEAST_RATE, min(1.0, room / (rows * row_cost)))
+    rate = 1.0 if rate > LESS_THAN_WHOLE else rate
     return Share(max(0.0, budget.rows - rate * rows * row_cost), rate, rows, rows * row_cost)
 
 

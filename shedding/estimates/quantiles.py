@@ -26,12 +26,13 @@ def sampled_quantile(
     """The p-quantile of each of K keys from its sampled rows; `key` gives each row's key, `population` (K,) their N.
 
     Rows sampled at different rates get weights 1 / `rate` (one a row). The value interpolates linearly between order
-    statistics: nearly median-unbiased at n < N, SQL's percentile at n = N. The interval runs between interpolated order
-    statistics (Hettmansperger and Sheather 1986, Nyblom 1992), narrowed by the finite-population correction; where
-    weights differ n is Kish's effective size. Guarantee: free of the distribution; covers its confidence within a point
-    from n = 10 wherever both ends exist. An end is infinite where the sample is too small to have one: n below
-    log((1 - confidence) / 2) / log(max(p, 1 - p)), i.e. 6 rows at p = .5 and 36 at p = .9 for 95 %; a sample that
-    lacks one end covers 97.5 %, one that lacks both says nothing. `deviation` is half-width over 1.96.
+    statistics: nearly median-unbiased at n < N; at n = N it is SQL's percentile, its bits too. The interval runs
+    between interpolated order statistics (Hettmansperger and Sheather 1986, Nyblom 1992), narrowed by the
+    finite-population correction; where weights differ n is Kish's effective size. Guarantee: free of the distribution;
+    covers its confidence within a point from n = 10 wherever both ends exist. An end is infinite where the sample is
+    too small to have one: n below log((1 - confidence) / 2) / log(max(p, 1 - p)), i.e. 6 rows at p = .5 and 36 at
+    p = .9 for 95 %; a sample that lacks one end covers 97.5 %, one that lacks both says nothing. `deviation` is
+    half-width over 1.96.
     """
     check_confidence(confidence)
     if not 0 < p < 1:
@@ -48,11 +49,13 @@ def sampled_quantile(
     effective = np.where(some, total**2 / np.where(some, squares, 1.0), 0.0)
 
     left = np.clip(1 - count / np.maximum(population, 1.0), 0.0, 1.0)
+    exhausted = some & (left <= 0)
     # (i - a) / (n + 1 - 2 a): a = 1/3 is median-unbiased for a sample, a = 1 is SQL's percentile of all rows
     a = 1 - 2 * left / 3
     span = total * (1 + (1 - 2 * a) / np.maximum(count, 1.0))
     place = (running - a[group] * weight) / np.where(span > 0, span, 1.0)[group]
     value = np.where(some, _interpolate(data, place, group, np.full(size, p), size)[0], np.nan)
+    value[exhausted] = _percentile(data, np.cumsum(count) - count, count, p)[exhausted]
 
     tail = (1 - confidence) / 2
     sizes = np.maximum(effective, 1.0)
@@ -60,10 +63,19 @@ def sampled_quantile(
     step = (running / total[group]) * (effective / (effective + 1))[group]
     low, under, _ = _interpolate(data, step, group, levels[0], size)
     high, _, over = _interpolate(data, step, group, levels[1], size)
-    exhausted = some & (left <= 0)
     low = np.where(exhausted, value, np.where(some & ~under, np.minimum(low, value), -np.inf))
     high = np.where(exhausted, value, np.where(some & ~over, np.maximum(high, value), np.inf))
     return Estimate(value, low, high, (high - low) / (2 * float(special.ndtri(0.5 + confidence / 2))))
+
+
+def _percentile(data: Floats, first: Floats, count: Floats, p: float) -> Floats:
+    """SQL's percentile of the sorted rows that begin at `first`, rounded as Spark rounds; any number without rows."""
+    if not data.size:
+        return np.full(count.shape, np.nan)
+    place = np.maximum(count - 1, 0.0) * p
+    lower, upper = np.floor(place), np.ceil(place)
+    below, above = (data[np.minimum(first + rank, data.size - 1).astype(np.int64)] for rank in (lower, upper))
+    return np.where(below == above, below, (upper - place) * below + (place - lower) * above)
 
 
 def _lower_level(size: Floats, left: Floats, p: float, tail: float) -> Floats:

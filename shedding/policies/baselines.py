@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shedding.allocation.budget import LEAST_RATE, Allocation, Budget, Share, completeness_floor, one_row_floor, split
+from shedding.allocation.budget import (
+    LEAST_RATE,
+    LESS_THAN_WHOLE,
+    Allocation,
+    Budget,
+    Share,
+    completeness_floor,
+    one_row_floor,
+    split,
+)
 from shedding.allocation.goals import Goal
 from shedding.allocation.outcome import settle
 from shedding.allocation.ratios import bounded_rates
@@ -38,7 +47,8 @@ class Uniform:
         """The common rate, raised where completeness is required."""
         share = split(concept, budget)
         whole = float(concept.full_cost.sum()) + share.unseen_cost
-        rate = max(LEAST_RATE, min(1.0, budget.rows / whole)) if whole > 0 else 1.0
+        rate = max(LEAST_RATE, budget.rows / whole) if whole > 0 else 1.0
+        rate = 1.0 if rate > LESS_THAN_WHOLE else rate
         shared = Share(budget.rows - rate * share.unseen_cost, rate, share.unseen_rows, share.unseen_cost)
         floor = completeness_floor(concept, budget)
         rates = bounded_rates(np.ones(len(concept)), concept.full_cost, shared.capacity, floor)

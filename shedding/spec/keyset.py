@@ -39,7 +39,8 @@ def keyset_of(
     """The key set a query needs of its dataset, or of the joined one (`side` right).
 
     A join's measures may live on either side; `left_columns`, the columns of the query's own dataset, tell which: a
-    column that both have is the left one's. Without a join they are not needed.
+    column that both have is the left one's. Without a join they are not needed. Both sides have their keys in the order
+    of `group_by`, however `join.on` lists them: rates of one list of keys reach the rows of both.
     """
     counted = query.counted
     if query.join is not None:
@@ -47,10 +48,10 @@ def keyset_of(
         counted = [c for c in counted if (c in left_columns) == (side == "left")]
     if side == "right":
         assert query.join is not None, "only a join has a right side"
-        dataset, keys, where = query.join.dataset, tuple(query.join.on), query.join.where
+        dataset, where = query.join.dataset, query.join.where
     else:
-        dataset, keys, where = query.dataset, tuple(query.group_by), query.where
-    return KeySet(dataset, keys, where, query.timeline.pane, tuple(counted))
+        dataset, where = query.dataset, query.where
+    return KeySet(dataset, tuple(query.group_by), where, query.timeline.pane, tuple(counted))
 
 
 def keysets(catalog: Catalog, dataset: str) -> list[KeySet]:

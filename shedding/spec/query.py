@@ -38,7 +38,9 @@ class MeasureSpec(Spec):
     over: Column | None = Field(default=None, description="denominator column of a ratio")
     q: Number | None = Field(default=None, gt=0, lt=1, description="which quantile")
     near_zero: bool = Field(default=False, description="values may be near zero: errors relative to the row spread")
-    magnitude: Whole = Field(default=40, ge=1, le=62, description="absolute values are below 2**magnitude")
+    magnitude: Whole = Field(
+        default=40, ge=1, le=62, description="absolute values are below 2**magnitude; sums keep them to 2**-48 (4e-15)"
+    )
 
     @model_validator(mode="after")
     def _parts_fit(self) -> MeasureSpec:
@@ -121,6 +123,7 @@ class GateSpec(Spec):
     p95_relative_error: Number | None = Field(default=None, gt=0)
     worst_relative_error: Number | None = Field(default=None, gt=0)
     missing_keys: Whole | None = Field(default=0, ge=0)
+    top_missed: Whole | None = Field(default=None, ge=0, description="keys of the true top that an answer may lack")
     coverage: Number | None = Field(default=None, gt=0, lt=1)
     processed_over_budget: Number | None = Field(default=None, gt=0, description="processed rows over budgeted rows")
     drift: Number | None = Field(default=None, gt=0, le=1)
@@ -204,6 +207,8 @@ class QuerySpec(Spec):
             raise ValueError(f"top.by is {self.top.by!r}, which is no measure; measures: {', '.join(names)}")
         if self.top is not None and not self.group_by:
             raise ValueError("top needs group_by: a query without keys has one row a window; remove top")
+        if self.gate.top_missed is not None and self.top is None:
+            raise ValueError("gate.top_missed goes with top and only there; write e.g. top: {by: trips, n: 10}")
         return self
 
     @model_validator(mode="after")

@@ -186,6 +186,24 @@ def test_an_audit_that_missed_keys_failed(settings: Settings, warned: bool) -> N
     assert failed(verdict) == ([] if warned else ["last_audit"])
 
 
+def top_verdict(settings: Settings, limit: int, **answer: Any) -> Verdict:
+    query = make_query({"top_missed": limit}, top={"by": "fare", "n": 4})
+    Answer(query, **answer).write(settings)
+    return judge(settings, query, SLOT, "run")
+
+
+def test_keys_missed_of_the_true_top_stop_an_audited_slot_and_those_that_rely_on_it(settings: Settings) -> None:
+    refused = top_verdict(settings, 1, run={"top_missed": 2.0})
+    assert failed(refused) == ["top_missed"]
+    assert next(check.kind for check in refused.checks if check.name == "top_missed") == "measured"
+    assert top_verdict(settings, 2, run={"top_missed": 2.0}).passed
+    assert failed(top_verdict(settings, 1, audited=False, run={"audit_top_missed": 2.0})) == ["last_audit"]
+    trusted = top_verdict(settings, 2, audited=False, run={"audit_top_missed": 2.0})
+    assert trusted.passed
+    assert next(check.observed for check in trusted.checks if check.name == "top_missed") is None
+    assert failed(top_verdict(settings, 2, audited=False)) == ["last_audit"]  # nobody measured it
+
+
 def test_a_slot_that_knows_of_no_audit_is_not_trusted(settings: Settings) -> None:
     unknown = {"fare_audit_mean_error": None, "fare_audit_p95_error": None, "fare_audit_worst_error": None}
     verdict = verdict_on(settings, audited=False, run={**RUN, **unknown})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -144,9 +145,21 @@ class RowsScans:
             rows = side.between(start, end)
             grouped = rows.groupby(list(side.keyset.keys), as_index=False, dropna=False)
             for measure in measures:
-                found = grouped[measure.column].quantile(measure.q).rename(columns={measure.column: measure.name})
-                parts.append(found.assign(window_start=start))
+                found = grouped[measure.column].agg(_percentile, measure.q)
+                parts.append(found.rename(columns={measure.column: measure.name}).assign(window_start=start))
         return pa.Table.from_pandas(pd.concat(parts), preserve_index=False)
+
+
+def _percentile(values: pd.Series, q: float) -> float:
+    """SQL's percentile, in Spark's own words."""
+    found = values.dropna().sort_values().to_numpy()
+    if not found.size:
+        return math.nan
+    place = (found.size - 1) * q
+    lower, higher = math.floor(place), math.ceil(place)
+    if found[lower] == found[higher]:
+        return float(found[lower])
+    return float((higher - place) * found[lower] + (place - lower) * found[higher])
 
 
 def _rate_of(leg: Rates, rows: pd.DataFrame, keys: Sequence[str]) -> np.ndarray:

@@ -41,6 +41,20 @@ def test_more_rows_give_smaller_errors_and_the_fraction_is_the_measured_one():
         assert lines[policy, 0.05, "shrunk", "n"]["mean_error"] == 0
 
 
+def test_ratios_and_quantiles_of_keys_that_a_few_others_tell_are_covered():
+    ratio = {"name": "unit", "agg": "ratio", "column": "value", "over": "other"}
+    median = {"name": "half", "agg": "quantile", "q": 0.5, "column": "value"}
+    query = make_query(measures=[ratio, median], window={"size": "1 hour"}, audit={"one_in": 1})
+    found = [
+        experiment(query, make_rows(hours=6, per_hour=300, seed=seed), [Leg("posterior", 0.01)], ["shrunk"])
+        for seed in range(1, 6)
+    ]
+    for measure in ("unit", "half"):
+        lines = [lines["posterior", 0.01, "shrunk", measure] for lines in found]
+        assert all(line["imputed_keys"] > 100 for line in lines)
+        assert np.mean([line["coverage"] for line in lines]) >= 0.9
+
+
 def test_everything_sampled_is_exact():
     lines = experiment(make_query(), make_rows(), [Leg("uniform", 1.0)], ["plain"])
     assert lines["uniform", 1.0, "plain", "mean"]["mean_error"] == pytest.approx(0, abs=1e-12)

@@ -16,6 +16,7 @@ WINDOWS = {
     "with gaps": {"size": "15 minutes", "slide": "30 minutes"},
 }
 SLOT = 8 * HOUR
+MEASURES = [{"name": "mean", "agg": "avg", "column": "value"}, {"name": "n", "agg": "count"}]
 
 
 def every_policy(**changes):
@@ -44,6 +45,20 @@ def test_with_counts_every_policy_answers_every_key_of_every_window(settings, wi
         assert answer[["mean", "mean_low", "mean_high"]].notna().all(axis=None)
     runs = Table(settings.table("runs", "q")).read().to_pandas()
     assert (runs.missing_keys == 0).all()
+
+
+def test_a_value_that_nothing_can_tell_does_not_hide_the_others_of_its_key(settings):
+    ratio = {"name": "per_toll", "agg": "ratio", "column": "value", "over": "other"}
+    query, rows = every_policy(measures=[*MEASURES, ratio]), make_rows(per_hour=300)
+    rows["other"] = 0.0
+    found, _ = run(settings, query, [SLOT], rows)
+    for policy, (start, end) in itertools.product(POLICIES, query.timeline.windows(SLOT)):
+        answer = by_window(found, policy)[start]
+        assert set(answer.key) == keys_between(rows, start, end), (policy, start)
+        assert answer[["mean", "n"]].notna().all(axis=None)
+        assert answer.per_toll.isna().all()
+    runs = Table(settings.table("runs", "q")).read().to_pandas()
+    assert (runs.missing_keys == 0).all()  # the exact answer has no such ratio either
 
 
 @pytest.mark.parametrize("window", WINDOWS)

@@ -120,5 +120,22 @@ def test_without_any_prior_the_unseen_stratum_has_the_whole_budget(name: str) ->
     assert got.unseen_rate == pytest.approx(1.0 if name == "exact" else 0.05)
 
 
+@every_policy
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("unseen", [0.0, 0.1, 0.9])
+def test_a_budget_of_all_rows_leaves_none_out_whatever_is_rounded_on_the_way(
+    name: str, known: bool, unseen: float
+) -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        concept = Concept.grouped(
+            rng.gamma(0.5, 100, 30) + 0.5, known=known, cv=rng.gamma(1, 1, 30), prior_variance=rng.gamma(1, 0.1, 30)
+        )
+        rows = float(concept.population.sum()) / (1.0 if known else 1 - unseen)
+        got = get_policy(name).allocate(concept, Budget(rows=rows, unseen_share=unseen, slot_rows=rows))
+        assert np.all(got.rates == 1)
+        assert got.unseen_rate == 1
+
+
 def test_every_policy_that_a_query_may_name_is_registered() -> None:
     assert set(POLICIES) == set(get_args(PolicyName))

@@ -45,6 +45,7 @@ def test_the_small_specifications_are_valid(tmp_path: Path) -> None:
         ("dataset: trips", "dataset: trip", "dataset", "there is: trips"),
         ("name: fares", "name: fare", "name", "rename the file to fare.yaml"),
         ("schedule:", "top: {by: x, n: 3}\nschedule:", "", "measures: mean_fare"),
+        ("schedule:", "gate: {top_missed: 1}\nschedule:", "", "goes with top"),
         ("schedule:", "gate: {mean_relative_error: 0.5, p95_relative_error: 0.1}\nschedule:", "gate", "widen"),
         ("schedule:", "gate: {coverage: 1.5}\nschedule:", "gate.coverage", "less than 1"),
         ("schedule:", "gate: {warn: [speling]}\nschedule:", "gate", "which is no check"),

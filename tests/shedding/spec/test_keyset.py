@@ -46,6 +46,11 @@ def test_a_join_counts_each_measured_column_on_the_side_that_has_it() -> None:
     assert keyset_of(joined, "right", ["route"]).where == "paid"
 
 
+def test_both_sides_of_a_join_have_their_keys_in_one_order_however_it_lists_them() -> None:
+    joined = query("j", group_by=["route", "day"], join={"dataset": "fares", "on": ["day", "route"]})
+    assert {keyset_of(joined, side, ["amount"]).keys for side in ("left", "right")} == {("route", "day")}
+
+
 def test_each_dataset_of_a_join_gets_its_own_key_set_and_equal_ones_are_shared() -> None:
     joined = query("j", join={"dataset": "fares", "on": ["route"], "where": "paid"})
     trips = DatasetSpec.model_validate({
