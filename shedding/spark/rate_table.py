@@ -39,7 +39,7 @@ def with_rates(
             raise DataError("the legs of one scan have rates over different keys; allocate them over one list of keys")
         known, hashes = _hashed(spark, rows, varying[0].keys)
         table = spark.createDataFrame(rate_table(hashes, varying))
-        rows = rows.join(sf.broadcast(table), sf.xxhash64(*keys) == sf.col(_HASH), "left")
+        rows = rows.join(sf.broadcast(table), _hash_of(keys) == sf.col(_HASH), "left")
     rates: list[Column] = []
     for leg in legs:
         if leg.constant is not None:
@@ -58,9 +58,17 @@ def _rate(place: int) -> str:
 def _hashed(spark: SparkSession, rows: DataFrame, keys: Keys) -> tuple[Keys, Hashes]:
     """The keys in the rows' own types, and the hash that Spark makes of each; a small list takes no job."""
     columns = [sf.col(f"`{name}`").cast(rows.schema[name].dataType).alias(name) for name in keys.names]
-    table = spark.createDataFrame(keys.table()).select(*columns, sf.xxhash64(*columns).alias(_HASH)).toArrow()
+    typed_rows = spark.createDataFrame(keys.table()).select(*columns)
+    table = typed_rows.withColumn(_HASH, _hash_of(keys.names)).toArrow()
     typed = Keys(keys.names, tuple(table.column(name).combine_chunks() for name in keys.names), keys.size)
     return typed, np.asarray(table.column(_HASH).to_numpy(), dtype=np.int64)
+
+
+def _hash_of(keys: Sequence[str]) -> Column:
+    """A key's hash; of several columns also by which are null: Spark's own passes over nulls, wherever they stand."""
+    columns = [sf.col(f"`{key}`") for key in keys]
+    nulls = [column.isNull() for column in columns] if len(columns) > 1 else []
+    return sf.xxhash64(*columns, *nulls)
 
 
 def rate_table(hashes: Hashes, legs: Sequence[Rates]) -> pa.Table:

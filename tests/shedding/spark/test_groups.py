@@ -101,6 +101,21 @@ def test_a_key_that_has_no_number_keeps_its_columns(spark, rows, legs):
     assert sum(found["rows"].to_pylist()) == rows.count()
 
 
+@pytest.mark.spark
+def test_keys_that_have_the_same_values_beside_nulls_have_numbers_of_their_own(spark):
+    texts = [("a", None), (None, "a"), (None, None), ("a", "a")]
+    rows = spark.createDataFrame([(dt.datetime(2024, 1, 1), 0.5, *pair, 1.0) for pair in texts for _ in range(3)],
+                                 "event_time timestamp, u double, one string, two string, value double")  # fmt: skip
+    every, _ = align([rows.select("one", "two").distinct().toArrow()], ["one", "two"])
+    for known in (every, every.only(np.array([True, True, False, False]))):  # in the order of keys, nulls last
+        table = scan(
+            spark, rows, timeline=Timeline(HOUR, HOUR, HOUR), keys=["one", "two"], measures=MEAN, exact=True,
+            legs=[Rates("leg", known, np.linspace(0.1, 0.9, len(known)))],
+        )  # fmt: skip
+        found = [((row["one"], row["two"]), row["rows"]) for row in table.select(["one", "two", "rows"]).to_pylist()]
+        assert sorted(found, key=str) == sorted([(pair, 3) for pair in texts], key=str)
+
+
 def test_two_keys_with_one_hash_share_the_larger_rate_and_have_no_number():
     keys = Keys(("key",), (pa.array(["a", "b", "c"]),), 3)
     table = rate_table(np.array([5, 7, 5]), [Rates("leg", keys, np.array([0.1, 0.2, 0.3]))])
