@@ -57,6 +57,15 @@ def test_from_after_to_is_refused(specs: Path, capsys: pytest.CaptureFixture[str
     assert "swap them" in one_line(capsys.readouterr().err)
 
 
+@pytest.mark.parametrize(("start", "end"), [("0001-01-01", "2026-11-16"), ("2026-11-16", "9999-12-31")])
+def test_an_instant_at_the_end_of_the_calendar_is_refused(
+    specs: Path, capsys: pytest.CaptureFixture[str], start: str, end: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--specs", str(specs), "run", "fares", "--from", start, "--to", end])
+    assert "is too near the calendar's end; write one from 0" in one_line(capsys.readouterr().err)
+
+
 def test_a_warehouse_that_is_a_file_is_refused(specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("x")
     assert main(["--specs", str(specs), "--warehouse", str(tmp_path / "file"), "status"]) == 2
