@@ -43,6 +43,20 @@ def test_debug_adds_the_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert text.strip().splitlines()[-1].startswith("sluice: error:")
 
 
+def test_of_javas_stack_the_innermost_cause_is_shown(
+    specs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stack = "An error occurred while calling o5.save.\n: A: failed\n\tat a.B\nCaused by: C: no space left\n\tat d.E\n"
+
+    def failing(*_: object) -> None:
+        raise RuntimeError(stack)
+
+    monkeypatch.setattr("shedding.cli.status.load_catalog", failing)
+    assert main(["--specs", str(specs), "status"]) == 2
+    line = one_line(capsys.readouterr().err)
+    assert line == "sluice: error: RuntimeError: C: no space left; --debug shows where"
+
+
 def test_options_win_over_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
