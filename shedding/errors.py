@@ -54,4 +54,4 @@ def innermost(error: BaseException) -> str:
     """What an error says, in one line; of one that carries Java's stack, the innermost cause it names."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return (causes[-1:] or lines[:1] or [type(error).__name__])[0][:300]
+    return (causes[-1] if causes else " ".join(lines) or type(error).__name__)[:300]
