@@ -25,7 +25,7 @@ from shedding.arrivals_log import watermark_row, write_log
 from shedding.config import Settings
 from shedding.errors import SluiceError, SourceError, exit_code
 from shedding.intake import Intake, Plan, batches, plan_files, plan_interval
-from shedding.landing import LandedFile, inspect, landed_files
+from shedding.landing import LandedFile, inspect, landed_files, readable
 from shedding.source_number import check_numbered
 from shedding.spark.damage import READ_FAILURES, damaged
 from shedding.spec.catalog import Catalog, load_catalog
@@ -97,9 +97,10 @@ def ingest(
             continue
         except READ_FAILURES:
             sound = _sound(session, spec, batch, refused)
-            if len(sound) == len(batch):
+            if len(sound) == len(batch) == 1:
                 raise
-            queue += [sound] if sound else []
+            # Each can be read and all cannot: one by one, so that whichever it is takes no other with it.
+            queue += [[intake] for intake in sound] if len(sound) == len(batch) else [sound] if sound else []
             continue
         report = report.plus(done)
         progress(f"batch {number} of {len(queue)}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
@@ -131,7 +132,7 @@ def _plan(
     found: list[LandedFile] = []
     refused: list[str] = []
     for path in files if files is not None else landed_files(settings, dataset):
-        progress(f"looking at {path.name}")
+        progress(f"looking at {readable(Path(path.name))}")
         try:
             found.append(inspect(settings, dataset, path))
         except SourceError as error:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as fn
 
 from shedding.errors import SourceError
 from shedding.generators.registry import generate
-from shedding.landing import LandedFile
+from shedding.landing import BETWEEN, LandedFile
 from shedding.spark.lines import (
     TextFile,
     bare,
@@ -155,7 +155,7 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
 
     files = _files(parts)
     # Columns of Arrow's null type have no Parquet type that Spark knows; they hold nothing to read.
-    stored = {name: kind for name, _, kind in (entry.partition(":") for entry in files[0].layout)}
+    stored = {name: kind for name, _, kind in (entry.rpartition(BETWEEN) for entry in files[0].layout)}
     nulls = {name for name, kind in stored.items() if kind == "null"}
     try:
         rows = spark.read.parquet(*[str(file.path) for file in files])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,7 @@ def test_files_that_cannot_be_read_are_named_with_a_remedy_and_the_others_kept(
         "colon:1.csv": HEADER + GOOD, "star*.csv": HEADER + GOOD, "group{a,b}.csv": HEADER + GOOD,
         "twice.csv": b"id,at,city,city,paid\n1,2024-07-01 12:00:00Z,Paris,Rome,true\n",
         "zeros.csv.gz": gzip.compress(HEADER + GOOD) + bytes(512), "tail.csv.gz": gzip.compress(HEADER + GOOD) + b"x",
+        "plain.csv.deflate": HEADER + GOOD, "packed.csv.bz2": bz2.compress(HEADER + GOOD),
         "blank.csv": b"\n" + HEADER + GOOD, "locked.csv": HEADER + GOOD,
         "good #1 100%.csv": HEADER + GOOD + b"2,x\n", "members.csv.gz": gzip.compress(HEADER) + gzip.compress(GOOD * 2),
         "comma.csv": b'id,at,city,paid,"a, b"\n7,2024-07-01 12:00:00Z,Paris,true,z\n',
@@ -105,6 +107,8 @@ def test_files_that_cannot_be_read_are_named_with_a_remedy_and_the_others_kept(
         "twice.csv has the column 'city' more than once; rename or remove one of them",
         "zeros.csv.gz is cut short or damaged",
         "tail.csv.gz is cut short or damaged",
+        "plain.csv.deflate ends in .deflate, and of compressed texts gzip is read; deliver it as .gz or plain",
+        "packed.csv.bz2 ends in .bz2",
         "blank.csv lacks the declared columns id, at, city, paid; it has none; mend the file",
         "locked.csv cannot be read (Permission denied); mend its permissions, or remove it",
     ):
