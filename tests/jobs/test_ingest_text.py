@@ -155,7 +155,9 @@ def test_known_content_changes_nothing_and_a_corrected_file_replaces_its_rows(
 
     (shop.landing / "orders3.csv").unlink()
     write(shop.landing / "orders1.csv", [good_line(n) for n in range(5)])
-    assert run(spark, shop).kept == 5
+    said: list[str] = []
+    assert run(spark, shop, progress=said.append).kept == 5
+    assert "orders1.csv takes the place of the rows that came by its name or its content before" in said
     assert visible(spark, shop) == [*range(5), *range(10, 20)]
     after = Arrivals.load(shop, "orders")
     assert after.fingerprint(*day) != before.fingerprint(*day)
