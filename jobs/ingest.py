@@ -22,15 +22,16 @@ from pyspark.sql import SparkSession
 from jobs.ingest_batch import BatchReport, catch_up, store_batch
 from shedding.arrivals import Arrivals
 from shedding.arrivals_log import watermark_row, write_log
+from shedding.cli.arguments import add_interval
+from shedding.cli.arguments import interval as interval_of
 from shedding.config import Settings
 from shedding.errors import SluiceError, SourceError, exit_code
 from shedding.intake import Intake, Plan, batches, plan_files, plan_interval
-from shedding.landing import LandedFile, inspect, landed_files
+from shedding.landing import LandedFile, inspect, landed_files, readable
 from shedding.source_number import check_numbered
 from shedding.spark.damage import READ_FAILURES, damaged
 from shedding.spec.catalog import Catalog, load_catalog
 from shedding.spec.dataset import DatasetSpec
-from shedding.spec.durations import parse_instant
 from shedding.spec.keyset import keysets
 from shedding.tables import Table
 
@@ -87,6 +88,9 @@ def ingest(
     report = IngestReport(dataset, skipped=len(plan.known), notes=plan.known)
     counted = keysets(catalog, dataset)
     catch_up(session, settings, spec, counted, arrivals, now)
+    for intake in plan.intakes:
+        if intake.file is not None and intake.replaces:
+            progress(f"{intake.name} takes the place of the rows that came by its name or its content before")
     queue = list(batches(plan.intakes))
     for number, batch in enumerate(queue, 1):
         progress(f"batch {number} of {len(queue)}: {', '.join(i.name for i in batch[:3])}{' ...' * (len(batch) > 3)}")
@@ -97,9 +101,10 @@ def ingest(
             continue
         except READ_FAILURES:
             sound = _sound(session, spec, batch, refused)
-            if len(sound) == len(batch):
+            if len(sound) == len(batch) == 1:
                 raise
-            queue += [sound] if sound else []
+            # Each can be read and all cannot: one by one, so that whichever it is takes no other with it.
+            queue += [[intake] for intake in sound] if len(sound) == len(batch) else [sound] if sound else []
             continue
         report = report.plus(done)
         progress(f"batch {number} of {len(queue)}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
@@ -131,7 +136,7 @@ def _plan(
     found: list[LandedFile] = []
     refused: list[str] = []
     for path in files if files is not None else landed_files(settings, dataset):
-        progress(f"looking at {path.name}")
+        progress(f"looking at {readable(Path(path.name))}")
         try:
             found.append(inspect(settings, dataset, path))
         except SourceError as error:
@@ -175,17 +180,15 @@ def main(argv: list[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(prog="ingest", description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--dataset", required=True)
-    parser.add_argument("--from", dest="start", type=parse_instant)
-    parser.add_argument("--to", dest="end", type=parse_instant)
+    add_interval(parser, required=False)
     parser.add_argument("--file", dest="files", action="append", type=Path)
     options = parser.parse_args(argv)
-    interval = (options.start, options.end) if options.start is not None and options.end is not None else None
-    settings = Settings.load()
     try:
+        span, settings = interval_of(options), Settings.load()
         with spark_session(settings, f"ingest {options.dataset}") as spark:
             report = ingest(
                 spark, settings, load_catalog(settings.specs), options.dataset,
-                files=options.files, interval=interval, progress=lambda text: print(text, flush=True),
+                files=options.files, interval=span, progress=lambda text: print(text, flush=True),
             )  # fmt: skip
     except SluiceError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)

@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from shedding.spark.source_column import by_source
 from shedding.spark.store import append, count_keys, hours_of, written
 from shedding.spark.tally import Tally, tally_of
 from shedding.spec.dataset import DatasetSpec
+from shedding.spec.durations import parse_instant
 from shedding.spec.keyset import KeySet
 
 SMALL_BATCH = 64 << 20  # bytes below which a batch is shuffled by date, so that it makes few files
@@ -76,7 +78,7 @@ def store_batch(
         excluded = _excluded(refined, tally, list(parts))
     for keyset, table in counts:
         add_counts(settings, keyset, table)
-    newest = Arrivals.load(settings, dataset.name).last_event
+    newest = Arrivals.load(settings, dataset.name).reached
     known = [keyset.id for keyset in counted] + ([dataset.layout.id] if dataset.layout.id else [])
     entries: list[dict[str, Any]] = []
     late = 0
@@ -88,6 +90,7 @@ def store_batch(
             "quarantined": sum(broken.get(source, {}).values()),
             "first_event": min((row["first"] for row in found.values()), default=None),
             "last_event": max((row["last"] for row in found.values()), default=None),
+            "reached": reached(found.values(), parse_instant(at)),
             "hours": json.dumps({str(hour): found[hour]["rows"] for hour in sorted(found)}),
             "concepts": known,
             "detail": json.dumps(
@@ -109,8 +112,16 @@ def store_batch(
     return BatchReport(sums["rows_read"], sums["kept"], sums["excluded"], sums["quarantined"], late, list(parts))
 
 
+def reached(hours: Iterable[Mapping[str, Any]], arrived: int) -> int | None:
+    """The newest event time up to `arrived`, of hours with their `first` and `last`; None where all are later.
+
+    Of the hour of the arrival, where it has later rows too, the first row counts.
+    """
+    return max((row[end] for row in hours for end in ("first", "last") if row[end] <= arrived), default=None)
+
+
 def _late(hours: dict[int, Any], newest: int | None, dataset: DatasetSpec) -> int:
-    """Rows of hours that ended longer before the newest visible event than lateness is allowed."""
+    """Rows of hours that ended longer before the newest visible event that had come than lateness is allowed."""
     limit = None if newest is None else newest - dataset.allowed_lateness
     return sum(row["rows"] for hour, row in hours.items() if limit is not None and hour + HOUR <= limit)
 

@@ -26,14 +26,18 @@ LOG_SCHEMA = pa.schema([
     ("at", _TIME), ("seq", pa.int64()), ("source_id", pa.string()), ("name", pa.string()),
     ("content_hash", pa.string()), ("state", pa.string()), ("rows_read", pa.int64()), ("kept", pa.int64()),
     ("excluded", pa.int64()), ("quarantined", pa.int64()), ("bytes", pa.int64()), ("first_event", _TIME),
-    ("last_event", _TIME), ("hours", pa.string()), ("concepts", pa.list_(pa.string())), ("interval_start", _TIME),
-    ("interval_end", _TIME), ("detail", pa.string()),
+    ("last_event", _TIME), ("reached", _TIME), ("hours", pa.string()), ("concepts", pa.list_(pa.string())),
+    ("interval_start", _TIME), ("interval_end", _TIME), ("detail", pa.string()),
 ])  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Source:
-    """One visible source: its counts, the rows it has in each hour, and the key sets counted for it."""
+    """One visible source: its counts, the rows it has in each hour, and the key sets counted for it.
+
+    `reached` is the newest of its event times that had come when it arrived: later ones are mistakes or plans, and
+    tell nothing of what else has arrived.
+    """
 
     source_id: str
     name: str
@@ -46,6 +50,7 @@ class Source:
     bytes: int = 0
     first_event: int | None = None
     last_event: int | None = None
+    reached: int | None = None
     hours: Mapping[int, int] = field(default_factory=dict)
     concepts: frozenset[str] = frozenset()
     interval: tuple[int, int] | None = None
@@ -67,9 +72,9 @@ class Source:
             "state": "committed", "source_id": self.source_id, "name": self.name, "content_hash": self.content_hash,
             "rows_read": self.rows_read, "kept": self.kept, "excluded": self.excluded,
             "quarantined": self.quarantined, "bytes": self.bytes, "first_event": self.first_event,
-            "last_event": self.last_event, "hours": json.dumps({str(h): n for h, n in self.hours.items()}),
-            "concepts": sorted(self.concepts), "interval_start": start, "interval_end": end,
-            "detail": json.dumps(dict(self.detail), sort_keys=True),
+            "last_event": self.last_event, "reached": self.reached,
+            "hours": json.dumps({str(h): n for h, n in self.hours.items()}), "concepts": sorted(self.concepts),
+            "interval_start": start, "interval_end": end, "detail": json.dumps(dict(self.detail), sort_keys=True),
         }  # fmt: skip
 
 
@@ -106,11 +111,11 @@ class Arrivals:
         """The snapshot that log rows add up to, in whatever order the rows come."""
         log = sorted(rows, key=lambda r: (r["seq"], r["state"], r["source_id"] or ""))
         by_state: dict[str, dict[str, Mapping[str, Any]]] = {}
-        first_commit: dict[str, int] = {}
+        first_commit: dict[str, Mapping[str, Any]] = {}
         for row in log:
             by_state.setdefault(row["state"], {})[row["source_id"]] = row  # a later row of a source replaces an earlier
             if row["state"] == "committed":
-                first_commit.setdefault(row["source_id"], row["seq"])
+                first_commit.setdefault(row["source_id"], row)
         gone = by_state.get("superseded", {}).keys() | by_state.get("removed", {}).keys()
         committed = by_state.get("committed", {})
         visible = _settle([_source(row, first_commit[key]) for key, row in committed.items() if key not in gone])
@@ -144,10 +149,15 @@ class Arrivals:
         return max((s.last_event for s in self.visible if s.last_event is not None), default=None)
 
     @property
+    def reached(self) -> int | None:
+        """The newest event time that had come when its source arrived: one row of a far future moves nothing."""
+        return max((s.reached for s in self.visible if s.reached is not None), default=None)
+
+    @property
     def watermark(self) -> int | None:
-        """Up to when the data is believed complete: an ingest run's interval, or the newest event seen."""
+        """Up to when the data is believed complete: an ingest run's interval, or the newest event that had come."""
         ends = [s.interval[1] for s in self.visible if s.interval is not None]
-        newest = [] if ends or self.last_event is None else [self.last_event]
+        newest = [] if ends or self.reached is None else [self.reached]
         return max([*self.marks, *ends, *newest], default=None)
 
     def ready(self, start: int, end: int, generator: bool, reach: int | None = None) -> bool:
@@ -189,20 +199,26 @@ def _settle(sources: list[Source]) -> tuple[Source, ...]:
     return tuple(sorted(names.values(), key=lambda s: s.source_id))
 
 
-def _source(row: Mapping[str, Any], seq: int) -> Source:
+def _source(row: Mapping[str, Any], first: Mapping[str, Any]) -> Source:
+    """The source as its newest row states it; it arrived when the first one was written."""
     start, end = _micros(row["interval_start"]), _micros(row["interval_end"])
+    last, arrived = _micros(row["last_event"]), _micros(first["at"])
+    reached = _micros(row.get("reached"))  # rows of an older log have none
+    if reached is None and last is not None and arrived is not None and last <= arrived:
+        reached = last
     return Source(
         source_id=row["source_id"],
         name=row["name"],
         content_hash=row["content_hash"],
-        seq=seq,
+        seq=first["seq"],
         rows_read=row["rows_read"] or 0,
         kept=row["kept"] or 0,
         excluded=row["excluded"] or 0,
         quarantined=row["quarantined"] or 0,
         bytes=row["bytes"] or 0,
         first_event=_micros(row["first_event"]),
-        last_event=_micros(row["last_event"]),
+        last_event=last,
+        reached=reached,
         hours={int(hour): rows for hour, rows in json.loads(row["hours"] or "{}").items()},
         concepts=frozenset(row["concepts"] or ()),
         interval=(start, end) if start is not None and end is not None else None,

@@ -12,7 +12,7 @@ from shedding.arrivals import LOG_SCHEMA, log_table
 from shedding.config import Settings
 from shedding.spec.durations import as_datetime
 
-_TIMES = ("first_event", "last_event", "interval_start", "interval_end")
+_TIMES = ("first_event", "last_event", "reached", "interval_start", "interval_end")
 
 
 def write_log(settings: Settings, dataset: str, rows: Sequence[Mapping[str, Any]], at: dt.datetime) -> int:

@@ -39,6 +39,9 @@ class Settings(BaseModel):
             variable = os.environ.get(f"SLUICE_{field.upper()}")
             if variable:
                 values[field] = variable
+        empty = [name for name, value in overrides.items() if value == ""]
+        if empty:  # as a path it would mean the root, or wherever the process happens to run
+            raise ConfigError(f"--{empty[0]} is empty; name a directory, or leave the option out")
         values.update({name: value for name, value in overrides.items() if value is not None})
         try:
             settings = cls.model_validate(values)

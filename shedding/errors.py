@@ -48,3 +48,10 @@ FINAL_CODE = 3
 def exit_code(error: SluiceError) -> int:
     """What an application that failed by `error` exits with: FINAL_CODE where trying again would not help."""
     return FINAL_CODE if isinstance(error, FINAL) else 1
+
+
+def innermost(error: BaseException) -> str:
+    """What an error says, in one line; of one that carries Java's stack, the innermost cause it names."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes[-1] if causes else " ".join(lines) or type(error).__name__)[:300]

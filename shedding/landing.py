@@ -18,8 +18,13 @@ from shedding.line_count import BLOCK, LineCounter
 from shedding.spec.dataset import DatasetSpec, DelimitedSource, FileSource, ParquetSource
 
 CHUNK = 1 << 22
+BETWEEN = "\n"
+"""What stands between name and type in a Parquet file's layout; no type has one, and names may have colons."""
 _PEEK = 1 << 16
 _GLOB_SIGNS = frozenset("*?[]{}:\\")
+_UNREAD = frozenset({".bz2", ".deflate", ".lz4", ".snappy", ".zst"})
+"""Endings by which Spark takes a text for compressed, and which are not read here."""
+_ENDS = frozenset(b"\n\r\0")
 _DAMAGES = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -69,18 +74,21 @@ def inspect(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFile:
 def _inspected(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFile:
     if not path.is_file():
         raise SourceError(f"{path} does not exist or is no file; check the name")
+    if readable(path) != str(path):
+        raise SourceError(f"{readable(path)} has a name that is no UTF-8 text; rename it")
     strange = sorted({sign for sign in str(path.resolve()) if sign in _GLOB_SIGNS or ord(sign) < ord(" ")})
     if strange:
         raise SourceError(f"{path} has {' '.join(map(repr, strange))} in its name, which Spark misreads; rename it")
     size = path.stat().st_size
     if size == 0:
         raise SourceError(f"{path} is empty; deliver it again, or remove it")
-    layout = _parquet_layout(path) if isinstance(dataset.source, ParquetSource) else _text_layout(path, dataset)
-    if isinstance(dataset.source, ParquetSource) or _has_header(dataset):
-        listed = [part.split(":")[0] for part in layout]
+    columnar = isinstance(dataset.source, ParquetSource)
+    layout = _parquet_layout(path) if columnar else _text_layout(path, dataset)
+    if columnar or _has_header(dataset):
+        listed = [part.rpartition(BETWEEN)[0] for part in layout] if columnar else list(layout)
         names = set(listed)
         # A text's columns are told apart by place, those of Parquet by Spark, which is blind to case.
-        alike = [name.lower() for name in listed] if isinstance(dataset.source, ParquetSource) else listed
+        alike = [name.lower() for name in listed] if columnar else listed
         doubled = sorted({name for name, sign in zip(listed, alike, strict=True) if alike.count(sign) > 1})
         if doubled:
             shown = " and ".join(map(repr, doubled))
@@ -92,10 +100,15 @@ def _inspected(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFi
                 f"{', '.join(sorted(names - {''}))[:300] or 'none'}; mend the file, or `source:` in "
                 f"datasets/{dataset.name}.yaml"
             )
-    content, counter = _passed(path, isinstance(dataset.source, ParquetSource))
+    content, counter = _passed(path, columnar)
     place = path.resolve(), _name(settings, path)
     signs = counter.nul, counter.ascii, counter.quotes
     return LandedFile(*place, content, size, layout, counter.lines, tuple(counter.before), *signs)
+
+
+def readable(path: Path) -> str:
+    """A path as text that can be printed, whatever bytes its name has."""
+    return str(path).encode("utf-8", "replace").decode()
 
 
 def _has_header(dataset: DatasetSpec) -> bool:
@@ -156,6 +169,10 @@ def _damaged(path: Path, error: Exception) -> SourceError:
 
 def _text_layout(path: Path, dataset: DatasetSpec) -> tuple[str, ...]:
     """The header's names where there is one."""
+    if path.suffix in _UNREAD:
+        raise SourceError(
+            f"{path} ends in {path.suffix}, and of compressed texts gzip is read; deliver it as .gz or plain"
+        )
     with path.open("rb") as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
     if zipped != (path.suffix == ".gz"):
@@ -165,6 +182,8 @@ def _text_layout(path: Path, dataset: DatasetSpec) -> tuple[str, ...]:
     try:
         with cast(IO[bytes], gzip.open(path, "rb") if zipped else path.open("rb")) as stream:
             start = stream.read(_PEEK)
+            while not _ENDS.intersection(start) and (more := stream.read(CHUNK)):  # a header of thousands of columns
+                start += more
     except _DAMAGES as error:
         raise _damaged(path, error) from error
     if b"\x00" in start:
@@ -193,11 +212,14 @@ def _parquet_layout(path: Path) -> tuple[str, ...]:
     from pyarrow.lib import ArrowException
 
     try:
-        schema = pq.read_schema(path)
+        with pq.ParquetFile(path) as file:
+            stored, schema = file.schema, file.schema_arrow
     except (ArrowException, OSError) as error:
         first = str(error).splitlines()[0]
         raise SourceError(f"{path} is no Parquet file or is cut short ({first}); deliver it again") from error
-    return tuple(f"{field.name}:{field.type}" for field in schema)
+    # To Arrow Hive's timestamps of 96 bits and those in nanoseconds are one, to Spark two.
+    old = {leaf.path for leaf in map(stored.column, range(len(stored))) if leaf.physical_type == "INT96"}
+    return tuple(f"{field.name}{BETWEEN}{'hive ' * (field.name in old)}{field.type}" for field in schema)
 
 
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:

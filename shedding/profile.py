@@ -144,8 +144,8 @@ def profile(counts: pa.Table, keys: Sequence[str], width: int, budgets: Sequence
 def late_rows(arrivals: Arrivals, allowed_lateness: int) -> int:
     """Visible rows that came later than allowed: as ingest counts them, from the hours that the log has.
 
-    A row is late where its whole hour lies at or before the newest event of all sources made visible in earlier
-    commits, less `allowed_lateness`. Files of one ingest batch come at once: none is late for another. A source that
+    A row is late where its whole hour lies at or before what all sources made visible in earlier commits had
+    reached, less `allowed_lateness`. Files of one ingest batch come at once: none is late for another. A source that
     was replaced counts no more, neither its rows nor its newest event.
     """
     late = 0
@@ -155,7 +155,7 @@ def late_rows(arrivals: Arrivals, allowed_lateness: int) -> int:
         if newest is not None:
             limit = newest - allowed_lateness
             late += sum(n for source in sources for hour, n in source.hours.items() if hour + HOUR <= limit)
-        seen = [source.last_event for source in sources if source.last_event is not None]
+        seen = [source.reached for source in sources if source.reached is not None]
         newest = max([*seen, *([] if newest is None else [newest])], default=None)
     return late
 

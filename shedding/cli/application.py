@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from shedding.config import Settings
-from shedding.errors import SluiceError
+from shedding.errors import SluiceError, innermost
 
 COMMANDS = ("check", "profile", "ingest", "run", "compare", "show", "status")
 BAD_USAGE = 2
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _failed("interrupted", arguments.debug, INTERRUPTED)
     except Exception as error:  # a defect or the environment: still one line, the rest on demand
-        return _failed(f"{type(error).__name__}: {error}", arguments.debug)
+        return _failed(f"{type(error).__name__}: {innermost(error)}; --debug shows where", arguments.debug)
 
 
 def _failed(message: str, debug: bool, code: int = BAD_USAGE) -> int:

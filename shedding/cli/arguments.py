@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 
 from shedding.errors import SluiceError
-from shedding.spec.durations import format_instant, parse_instant
+from shedding.spec.durations import LONGEST, format_instant, parse_instant
+
+_FIRST, _END = parse_instant("0001-01-01") + 2 * LONGEST, parse_instant("9999-12-31") - 2 * LONGEST
 
 
 def instant(text: str) -> int:
-    """An ISO instant on the command line, in microseconds."""
+    """An ISO instant on the command line, in microseconds; far enough from the calendar's ends for any slot."""
     try:
-        return parse_instant(text)
+        micros = parse_instant(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is {error}") from None
+    if not _FIRST <= micros < _END:
+        room = f"{format_instant(_FIRST)} to {format_instant(_END)}"
+        raise argparse.ArgumentTypeError(f"{text!r} is too near the calendar's end; write one from {room}")
+    return micros
 
 
 def add_interval(parser: argparse.ArgumentParser, required: bool) -> None:

@@ -59,7 +59,7 @@ def _uncounted(query: QuerySpec, catalog: Catalog, settings: Settings) -> list[s
 
     found = []
     for side in sides_of(settings, catalog, query):
-        first, last = side.arrivals.first_event, side.arrivals.watermark
-        if first is not None and last is not None and not side.known(first, last):
+        first, last = side.arrivals.first_event, side.arrivals.last_event
+        if first is not None and last is not None and not side.known(first, last + 1):
             found.append(side.dataset.name)
     return found

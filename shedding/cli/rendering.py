@@ -51,15 +51,17 @@ def _plain(value: Any) -> Any:
         return instant_text(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
     return value
 
 
 def _cell_for_csv(value: Any) -> Any:
     if isinstance(value, dt.datetime):
         return instant_text(value)
-    return json.dumps(_plain(value)) if isinstance(value, list) else value
+    return json.dumps(_plain(value), default=str) if isinstance(value, list | dict) else value
 
 
 def instant_text(value: dt.datetime) -> str:

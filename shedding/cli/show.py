@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SORTED_BY = 6
+MOST = 2**62
 OF_DATASETS = ("raw", "concepts", "quarantine", "ingests")
 OF_QUERIES = ("published", "results", "runs", "verdicts", "panes")
 TIMES = ("window_start", "pane_start", "at", "event_time")
@@ -85,7 +86,7 @@ def _nothing_there(settings: Settings, name: str) -> str:
         kinds = [*OF_QUERIES, *OF_DATASETS]
         return f"there is no kind of table {kind!r}{did_you_mean(kind, kinds)}; kinds: {', '.join(kinds)}"
     folder = Path(settings.table(kind))
-    near = did_you_mean(owner, sorted(entry.name for entry in folder.iterdir())) if folder.is_dir() else ""
+    near = did_you_mean(owner, sorted({entry.name for entry in folder.iterdir()} - {owner})) if folder.is_dir() else ""
     if kind == "quarantine":
         return f"{name} holds nothing{near}: no row of a dataset and no slot of a query {owner} was refused"
     if kind in OF_DATASETS:
@@ -118,6 +119,6 @@ def _order(schema: pa.Schema, window: int | None) -> str:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or int(text) > MOST:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of rows; write e.g. 20, or 0 for all")
     return int(text)

@@ -8,6 +8,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from shedding.errors import innermost
+
 READ_FAILURES = (PySparkException, Py4JJavaError)
 """What pyspark raises where a job failed, whatever the cause."""
 
@@ -20,13 +22,6 @@ def damaged(spark: SparkSession, paths: list[Path]) -> dict[Path, str]:
             spark.read.parquet(str(path)).write.format("noop").mode("overwrite").save()
         except READ_FAILURES as error:
             found[path] = (
-                f"{path} is damaged inside ({_cause(error)}); nothing of it was kept; deliver it again, or remove it"
+                f"{path} is damaged inside ({innermost(error)}); nothing of it was kept; deliver it again, or remove it"
             )
     return found
-
-
-def _cause(error: Exception) -> str:
-    """The innermost cause that the error names, in one line."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return (causes or [line for line in lines if line])[-1 if causes else 0][:300]

@@ -21,6 +21,7 @@ _BLANKS = {"whitespace": r"\s+", "any": r"[\s,]+"}
 _ENDS = {"whitespace": " \t\x0b\f", "any": " \t\x0b\f,"}
 """Of delimiters that are several signs: what stands between two fields, and at the ends of a line means nothing."""
 _PLACES = ["_file", "_block", "_first", "_source", "_content"]
+_MOST_FIELDS = 20_480  # what Spark's CSV parser takes of itself; a line with more would end the job
 _IN_TASK = (1 << 33) - 1  # the part of Spark's increasing ids that counts within a task
 
 
@@ -99,7 +100,7 @@ def fields(delimiter: str) -> Column:
         return fn.split(bare(delimiter), _BLANKS[delimiter])
     mark = mark_of(delimiter)
     plain = fn.split(record, re.escape(mark), -1)
-    return plain if mark == "\t" else fn.when(fn.contains(record, fn.lit('"')), _quoted(mark)).otherwise(plain)
+    return plain if mark == "\t" else fn.when(fn.contains(record, fn.lit('"')), _quoted(record, mark)).otherwise(plain)
 
 
 def bare(delimiter: str) -> Column:
@@ -122,7 +123,20 @@ def tidied(delimiter: str, count: int, ragged: bool) -> Column:
         return record
     short = fn.rtrim(record, fn.lit(mark))
     marks = fn.length(short) - fn.length(fn.replace(short, fn.lit(mark), fn.lit("")))
+    if mark not in " \t":  # a mark in quotes separates nothing
+        marks = fn.when(fn.contains(short, fn.lit('"')), fn.size(_quoted(short, mark)) - 1).otherwise(marks)
     return fn.concat(short, fn.repeat(fn.lit(mark), fn.greatest(fn.lit(count - 1) - marks, fn.lit(0))))
+
+
+def bearable(text: Column, delimiter: str, count: int) -> Column:
+    """`text`, or in place of a line with more fields than Spark's parser bears one that has a field too many."""
+    most = _most_fields(count)
+    many = (fn.octet_length("_record") > most) & (fn.size(fields(delimiter)) > most)  # hardly a line is that long
+    return fn.when(many, fn.lit("x" + mark_of(delimiter) * count)).otherwise(text)
+
+
+def _most_fields(count: int) -> int:
+    return max(_MOST_FIELDS, count + 1)
 
 
 def typed_row(text: Column, types: list[str], mark: str) -> Column:
@@ -136,17 +150,18 @@ def typed_row(text: Column, types: list[str], mark: str) -> Column:
     options = {
         "sep": mark, "quote": '"' if quoted else "", "escape": '"' if quoted else "\\", "mode": "PERMISSIVE",
         "columnNameOfCorruptRecord": "broken", "ignoreLeadingWhiteSpace": trims, "ignoreTrailingWhiteSpace": trims,
-        "emptyValue": "", "maxCharsPerColumn": "-1",
+        "emptyValue": "", "maxCharsPerColumn": "-1", "maxColumns": str(_most_fields(len(types))),
     }  # fmt: skip
     return fn.from_csv(text, f"{schema}, broken string", options)
 
 
-def _quoted(mark: str) -> Column:
-    """Fields of a line with quotes: a field in quotes may hold the mark, and doubled quotes stand for one."""
+def _quoted(record: Column, mark: str) -> Column:
+    """Fields of a line with quotes: a field in quotes may hold the mark, and doubled quotes stand for one.
+
+    What is in quotes is passed over possessively: else Java goes one call deeper a character, and a long text ends it.
+    """
     sign = re.escape(mark)
-    found = fn.regexp_extract_all(
-        fn.concat(fn.lit(mark), fn.col("_record")), fn.lit(f'{sign}("(?:[^"]|"")*"|[^{sign}]*)'), 1
-    )
+    found = fn.regexp_extract_all(fn.concat(fn.lit(mark), record), fn.lit(f'{sign}("(?:[^"]|"")*+"|[^{sign}]*)'), 1)
     return fn.transform(found, _unquoted)
 
 

@@ -11,10 +11,11 @@ from pyspark.sql import functions as fn
 
 from shedding.errors import SourceError
 from shedding.generators.registry import generate
-from shedding.landing import LandedFile
+from shedding.landing import BETWEEN, LandedFile
 from shedding.spark.lines import (
     TextFile,
     bare,
+    bearable,
     fields,
     file_uri,
     mark_of,
@@ -93,7 +94,8 @@ def _delimited(spark: SparkSession, dataset: DatasetSpec, source: DelimitedSourc
     types: list[str] = [native.get(place, "string") for place in range(len(layout))]
     mark = mark_of(source.delimiter)
     lines = read_lines(spark, _text_files(parts), source.header)
-    row = typed_row(tidied(source.delimiter, len(layout), source.ragged), types, mark)
+    text = bearable(tidied(source.delimiter, len(layout), source.ragged), source.delimiter, len(layout))
+    row = typed_row(text, types, mark)
     given = [fn.col(f"_row.c{place}").alias(raw_name(index)) for index, place in enumerate(places)]
     frame = lines.withColumn("_row", row).select("*", *given, fn.xxhash64("_content", "_line").alias("_identity"))
     kinds = {column.name: types[place] for place, column in zip(places, dataset.columns, strict=True)}
@@ -155,7 +157,7 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
 
     files = _files(parts)
     # Columns of Arrow's null type have no Parquet type that Spark knows; they hold nothing to read.
-    stored = {name: kind for name, _, kind in (entry.partition(":") for entry in files[0].layout)}
+    stored = {name: kind for name, _, kind in (entry.rpartition(BETWEEN) for entry in files[0].layout)}
     nulls = {name for name, kind in stored.items() if kind == "null"}
     try:
         rows = spark.read.parquet(*[str(file.path) for file in files])

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from shedding.spec.durations import Duration, Instant, parse_instant
+from shedding.spec.durations import UNITS, Duration, Instant, format_duration, parse_instant
 from shedding.spec.generator import TRAFFIC, Traffic
 from shedding.spec.model import Column, Expression, Name, Number, Spec, Tag, Whole, Words
 from shedding.spec.notations import DatePattern, Delimiter, Glob, RegularExpression, TimeZone
@@ -199,6 +199,15 @@ class DatasetSpec(Spec):
                     raise ValueError(f"{key} names {name!r}, which is no declared column; declared: {', '.join(names)}")
             if len(set(used)) != len(used):
                 raise ValueError(f"{key} names a column twice; remove one")
+        return self
+
+    @model_validator(mode="after")
+    def _schedule_fits_the_source(self) -> DatasetSpec:
+        if self.source.kind == "generator" and self.schedule.every % UNITS["minute"]:
+            raise ValueError(
+                f"schedule.every is {format_duration(self.schedule.every)}, and a generator makes whole minutes; "
+                f"write e.g. 1 minute"
+            )
         return self
 
     @model_validator(mode="after")

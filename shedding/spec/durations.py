@@ -22,6 +22,7 @@ LONGEST = 36_525 * 86_400_000_000
 _PATTERN = re.compile(r"\s*(\d+(?:\.\d+)?)\s+([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
+_FIRST, _LAST = ((edge.replace(tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND for edge in (dt.datetime.min, dt.datetime.max))
 
 
 def parse_duration(value: object) -> int:
@@ -53,7 +54,7 @@ def format_duration(micros: int) -> str:
 
 
 def parse_instant(value: object) -> int:
-    """Microseconds since the epoch of an ISO date or date-time; without a zone it means UTC.
+    """Microseconds since the epoch of an ISO date or date-time, of the years 1 to 9999; without a zone it means UTC.
 
     >>> parse_instant("1970-01-02")
     86400000000
@@ -69,7 +70,10 @@ def parse_instant(value: object) -> int:
         raise ValueError("not an instant; write e.g. '2026-11-16' or '2026-11-16T03:00:00Z'")
     if value.tzinfo is None:
         value = value.replace(tzinfo=dt.UTC)
-    return (value - _EPOCH) // _MICROSECOND
+    micros = (value - _EPOCH) // _MICROSECOND
+    if not _FIRST <= micros <= _LAST:  # its zone leads out of the calendar
+        raise ValueError("not an instant of the years 1 to 9999; write e.g. '2026-11-16' or '2026-11-16T03:00:00Z'")
+    return micros
 
 
 def as_datetime(micros: int) -> dt.datetime:

@@ -72,6 +72,13 @@ def faults(text: str, columns: list[str], truths: frozenset[str] | None = None) 
     needs more than the row or is not the same in every run. With `truths`, the columns that may be a condition alone,
     also what is a value and no condition. It does not know other types: Spark may still refuse those.
     """
+    try:
+        return _faults(text, columns, truths)
+    except RecursionError:
+        return [f"nested too deeply; write a shorter one, {_EXAMPLE}"]
+
+
+def _faults(text: str, columns: list[str], truths: frozenset[str] | None) -> list[str]:
     import sqlglot
     from sqlglot.errors import SqlglotError
 

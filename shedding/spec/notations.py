@@ -12,20 +12,34 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-_LETTERS = frozenset("GyMLdDQqEFahKkHmsSVzOXx")
+_MOST = {"G": 4, "y": 6, "M": 4, "L": 4, "d": 2, "D": 3, "a": 1, "h": 2, "H": 2, "K": 2, "k": 2, "m": 2, "s": 2, "S": 9,
+         "V": 2, "z": 4, "O": 4, "X": 5, "x": 5}  # fmt: skip
+"""The letters of a date pattern that texts are read by, and how many of each may stand in a row."""
+_TOO_FEW = frozenset({"V", "OO", "OOO"})
 _QUOTED = re.compile(r"'[^']*'")
+_RUN = re.compile(r"([A-Za-z])\1*")
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-8]):[0-5]\d")
-_JAVA_CLASS = re.compile(r"\\Q.*?\\E|\\[pP](?:\{[^}]*\}|[A-Z])|\\[A-Za-z]")
+_ESCAPED = re.compile(r"\\Q.*?(?:\\E|$)|\\[pPxN]\{[^}]*\}|\\[pP][A-Z]|\\.", re.DOTALL)
+_CLASS = re.compile(r"\[\^?\]?[^\]]*\]")
+_NOT_JAVA = re.compile(r"\(\?(?:P|\(|#|<\w*_|[a-z]*[aL])|\\[gijlmoqyCFIJKLMOTUY]|\{(?!\d+(?:,\d*)?\})")
+"""What Python takes and Java does not: its own groups, letters that escape nothing, a bracket that repeats nothing."""
 
 
 def _date_pattern(text: str) -> str:
     bare = _QUOTED.sub("", text)
-    strange = sorted({letter for letter in bare if letter.isalpha()} - _LETTERS)
+    strange = sorted({letter for letter in bare if letter.isalpha()} - _MOST.keys())
     if strange:
         more = "; the year is yyyy" if "Y" in strange else ""
         raise ValueError(f"{', '.join(strange)} is no letter of a date pattern{more}; write e.g. yyyy-MM-dd HH:mm:ss")
     if "y" not in bare:
         raise ValueError("a date pattern needs the year; write e.g. yyyy-MM-dd HH:mm:ss")
+    runs = [run[0] for run in _RUN.finditer(bare)]
+    wrong = [run for run in runs if len(run) > _MOST[run[0]] or run in _TOO_FEW]
+    if wrong:
+        raise ValueError(f"{wrong[0]} has too many letters or too few; write e.g. yyyy-MM-dd HH:mm:ss.SSSSSS")
+    signs = [sign for sign in "'{}#" if sign in bare] + ["]"] * (bare.count("]") > bare.count("["))
+    if signs:
+        raise ValueError(f"{signs[0]} is no sign of a date pattern; put it into quotes, as in yyyy'{{'MM")
     if "D" in bare and ("M" in bare or "d" in bare):
         raise ValueError("D is the day of the year; write dd for the day of the month, e.g. yyyy-MM-dd")
     return text
@@ -33,7 +47,15 @@ def _date_pattern(text: str) -> str:
 
 def _regular_expression(text: str) -> str:
     # Java reads it; what both languages share is how brackets, groups and repetitions fit together.
-    shape = _JAVA_CLASS.sub("x", text).replace("(?<", "(?P<").replace("(?P<=", "(?<=").replace("(?P<!", "(?<!")
+    bare = _ESCAPED.sub("x", text)
+    odd = _NOT_JAVA.search(_CLASS.sub("x", bare)) or next(
+        (s for s in map(_NOT_JAVA.match, _ESCAPED.findall(text)) if s), None
+    )
+    if odd is not None:
+        raise ValueError(
+            f"no regular expression of Java's ({odd[0]} means nothing there); mend it, or escape its signs with \\"
+        )
+    shape = bare.replace("(?<", "(?P<").replace("(?P<=", "(?<=").replace("(?P<!", "(?<!")
     try:
         re.compile(shape)
     except re.error as error:
@@ -55,8 +77,11 @@ def _time_zone(text: str) -> str:
 
 def _glob_below(text: str) -> str:
     parts = text.split("/")
-    if not text or text.startswith("/") or ".." in parts or any("**" in part and part != "**" for part in parts):
-        raise ValueError("no glob below the landing directory; write e.g. trips/*.csv, without a leading / and ..")
+    astray = parts[0] == "" or parts[-1] in ("", ".", "**") or ".." in parts or "\0" in text
+    if astray or any("**" in part and part != "**" for part in parts):
+        raise ValueError(
+            "no glob of files below the landing directory; write e.g. trips/*.csv, without a leading / and .."
+        )
     return text
 
 

@@ -12,11 +12,11 @@ import yaml
 from shedding.errors import SpecError
 
 _MERGE = "tag:yaml.org,2002:merge"
-_BOOLEAN, _INTEGER, _NUMBER = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float"))
+_BOOLEAN, _INTEGER, _NUMBER, _DATE = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float", "timestamp"))
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML 1.2's words and numbers: `on` is a word, 010 is no octal, 1:30 is no sum of minutes, 1e3 is a number."""
+    """YAML 1.2's words and numbers: `on` and 2024-02-30 are words, 010 is no octal, 1:30 no sum, 1e3 a number."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: dict[Any, int] = {}
@@ -34,7 +34,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (_BOOLEAN, _INTEGER, _NUMBER)]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (_BOOLEAN, _INTEGER, _NUMBER, _DATE)]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 for _tag, _pattern, _first in (
@@ -59,6 +59,8 @@ def read_mapping(file: Path) -> dict[str, Any]:
         raise SpecError(f"cannot be read ({error.strerror}); mend its permissions, or remove it") from error
     except yaml.YAMLError as error:
         raise SpecError(f"cannot be read as YAML: {_words(error)}") from error
+    except ValueError as error:  # a tag that its value contradicts, as in !!int x
+        raise SpecError(f"cannot be read as YAML: {error}; remove the tag (!!...), or mend its value") from error
     except RecursionError as error:
         raise SpecError("is nested too deeply; write it flat") from error
     if not isinstance(content, dict):

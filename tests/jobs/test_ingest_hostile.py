@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,16 @@ columns:
   - {name: at, type: double, required: true}
   - {name: size, type: int}
 """
+RAGGED = """
+name: ragged
+source: {kind: csv, path: "*.rag", ragged: true}
+schedule: {every: 1 hour}
+event_time: {column: at}
+columns:
+  - {name: at, type: timestamp}
+  - {name: city}
+  - {name: state}
+"""
 TABBED = PACKETS.replace("packets", "tabbed").replace("whitespace", "tab").replace("*.tl", "*.tsv")
 BASKETS = """
 name: baskets
@@ -54,7 +65,7 @@ GOOD = b"1,2024-07-01 12:00:00Z,Paris,true\n"
 
 @pytest.fixture
 def own(settings: Settings, tmp_path: Path) -> Settings:
-    specs = write_specs(tmp_path / "specs", [ORDERS, PACKETS, TABBED, BASKETS], [])
+    specs = write_specs(tmp_path / "specs", [ORDERS, PACKETS, TABBED, BASKETS, RAGGED], [])
     return settings.model_copy(update={"specs": specs})
 
 
@@ -78,9 +89,11 @@ def test_files_that_cannot_be_read_are_named_with_a_remedy_and_the_others_kept(
         "colon:1.csv": HEADER + GOOD, "star*.csv": HEADER + GOOD, "group{a,b}.csv": HEADER + GOOD,
         "twice.csv": b"id,at,city,city,paid\n1,2024-07-01 12:00:00Z,Paris,Rome,true\n",
         "zeros.csv.gz": gzip.compress(HEADER + GOOD) + bytes(512), "tail.csv.gz": gzip.compress(HEADER + GOOD) + b"x",
+        "plain.csv.deflate": HEADER + GOOD, "packed.csv.bz2": bz2.compress(HEADER + GOOD),
         "blank.csv": b"\n" + HEADER + GOOD, "locked.csv": HEADER + GOOD,
         "good #1 100%.csv": HEADER + GOOD + b"2,x\n", "members.csv.gz": gzip.compress(HEADER) + gzip.compress(GOOD * 2),
         "comma.csv": b'id,at,city,paid,"a, b"\n7,2024-07-01 12:00:00Z,Paris,true,z\n',
+        "many.csv": HEADER + GOOD + b"," * 30_000 + b'\n9,2024-07-01 12:00:00Z,"' + b"," * 30_000 + b'",true\n',
         "late.csv": HEADER + GOOD * 3000 + b"8,2024-07-01 12:00:00Z,Pa\0ris,true\n",
     }  # fmt: skip
     for name, content in files.items():
@@ -105,6 +118,8 @@ def test_files_that_cannot_be_read_are_named_with_a_remedy_and_the_others_kept(
         "twice.csv has the column 'city' more than once; rename or remove one of them",
         "zeros.csv.gz is cut short or damaged",
         "tail.csv.gz is cut short or damaged",
+        "plain.csv.deflate ends in .deflate, and of compressed texts gzip is read; deliver it as .gz or plain",
+        "packed.csv.bz2 ends in .bz2",
         "blank.csv lacks the declared columns id, at, city, paid; it has none; mend the file",
         "locked.csv cannot be read (Permission denied); mend its permissions, or remove it",
     ):
@@ -114,10 +129,12 @@ def test_files_that_cannot_be_read_are_named_with_a_remedy_and_the_others_kept(
         "good #1 100%.csv": (2, 1),
         "members.csv.gz": (2, 2),
         "comma.csv": (1, 1),
+        "many.csv": (3, 2),
         "late.csv": (3001, 3000),
     }
     assert quarantined(spark, own, "orders") == {
         ("good #1 100%.csv", 3, "", "wrong number of fields, 4 expected, found 2"),
+        ("many.csv", 3, "", "wrong number of fields, 4 expected, found 30001"),
         ("late.csv", 3002, "", "a byte of value 0 in the text"),
     }
 
@@ -148,6 +165,16 @@ def test_tabs_and_blanks_at_the_ends_of_a_line_are_no_fields(spark: SparkSession
     assert {(row["at"], row["size"]) for row in raw(spark, own, "packets")} == {(0.5, 400), (1.5, 200), (2.5, None)}
     assert run(spark, own, "tabbed").kept == 1
     assert quarantined(spark, own, "tabbed") == {("a.tsv", 2, "size", "not a whole number that fits 32 bits:  7 ")}
+
+
+def test_a_mark_in_quotes_counts_as_no_field_of_a_ragged_line(spark: SparkSession, own: Settings) -> None:
+    lines = ['2024-07-01,"a,b"', '2024-07-01,"c,,,"', '2024-07-01,"d, ""e""",f,,', '2024-07-01,g,h,"i,"', "2024-07-01"]
+    (own.landing / "a.rag").write_text("at,city,state\n" + "\n".join(lines) + "\n")
+
+    assert run(spark, own, "ragged").kept == 4
+    found = {(row["city"], row["state"]) for row in raw(spark, own, "ragged")}
+    assert found == {("a,b", None), ("c,,,", None), ('d, "e"', "f"), (None, None)}
+    assert quarantined(spark, own, "ragged") == {("a.rag", 5, "", "wrong number of fields, 3 expected, found 4")}
 
 
 def test_a_line_without_items_is_no_basket(spark: SparkSession, own: Settings) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.ingest import IngestReport, ingest
+from jobs.ingest_batch import BatchReport, store_batch
 from shedding.arrivals import Arrivals
 from shedding.config import Settings
 from shedding.errors import SourceError
@@ -200,3 +202,28 @@ def test_parquet_of_pandas_is_read_and_types_that_say_nothing_refused(spark: Spa
     assert "half.parquet has a column that Spark cannot read" in words
     assert {(row["seats"], row["event_time"]) for row in raw(spark, own)} == {(3, NOON), (4, NOON), (5, NOON)}
     assert quarantined(spark, own) == {("exact.parquet", 2, "seats", "not a whole number that fits 32 bits: 3.7")}
+
+
+def test_timestamps_of_hive_and_of_pandas_are_read_side_by_side(spark: SparkSession, own: Settings) -> None:
+    put(own, "pandas", at=pa.array([NOON], pa.timestamp("ns")))
+    hive = pa.table({"at": [NOON], "seats": pa.array([3], pa.int32()), "fare": [1.5]})
+    pq.write_table(hive, own.landing / "hive.parquet", use_deprecated_int96_timestamps=True)
+
+    assert run(spark, own).kept == 2
+    assert {row["event_time"] for row in raw(spark, own)} == {NOON}
+
+
+def test_files_that_fail_only_together_are_taken_in_one_by_one(
+    spark: SparkSession, own: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(own, "a", rows=1)
+    put(own, "b", rows=2)
+
+    def alone(session: Any, settings: Any, dataset: Any, batch: list[Any], *more: Any) -> BatchReport:
+        if len(batch) > 1:
+            raise PySparkException("they do not go together")
+        return store_batch(session, settings, dataset, batch, *more)
+
+    monkeypatch.setattr("jobs.ingest.store_batch", alone)
+    run(spark, own)
+    assert visible(own) == {"a.parquet": (1, 1, 0), "b.parquet": (2, 2, 0)}

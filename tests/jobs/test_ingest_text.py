@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.ingest import IngestReport, ingest
+from jobs.ingest_batch import reached
 from shedding.arrivals import Arrivals
 from shedding.config import Settings
 from shedding.errors import SourceError
@@ -154,7 +155,9 @@ def test_known_content_changes_nothing_and_a_corrected_file_replaces_its_rows(
 
     (shop.landing / "orders3.csv").unlink()
     write(shop.landing / "orders1.csv", [good_line(n) for n in range(5)])
-    assert run(spark, shop).kept == 5
+    said: list[str] = []
+    assert run(spark, shop, progress=said.append).kept == 5
+    assert "orders1.csv takes the place of the rows that came by its name or its content before" in said
     assert visible(spark, shop) == [*range(5), *range(10, 20)]
     after = Arrivals.load(shop, "orders")
     assert after.fingerprint(*day) != before.fingerprint(*day)
@@ -270,3 +273,24 @@ def test_an_interval_moves_the_watermark_of_files(spark: SparkSession, shop: Set
 
     assert report.watermark == end
     assert Arrivals.load(shop, "orders").ready(start, end, generator=False)
+
+
+def test_a_row_of_a_far_future_makes_no_slot_ready(spark: SparkSession, shop: Settings) -> None:
+    lines = [
+        f"{n},{when},Paris,5,paid"
+        for n, when in enumerate(["2024-03-01 10:00:00", "2024-03-01 11:30:00", "2099-01-01"])
+    ]
+    (shop.landing / "orders.csv").write_text("\n".join([HEADER, *lines]) + "\n")
+
+    report = run(spark, shop)
+
+    assert (report.kept, report.watermark) == (3, parse_instant("2024-03-01T11:30:00Z"))
+    arrivals = Arrivals.load(shop, "orders")
+    assert arrivals.last_event == parse_instant("2099-01-01")
+    assert arrivals.ready(parse_instant("2024-03-01T10:00:00Z"), parse_instant("2024-03-01T11:00:00Z"), generator=False)
+    assert not arrivals.ready(parse_instant("2024-03-01"), parse_instant("2024-03-02"), generator=False)
+
+
+def test_of_the_hour_of_an_arrival_what_had_come_by_then_counts() -> None:
+    hours = [{"first": 1, "last": 8}, {"first": 11, "last": 19}, {"first": 25, "last": 28}]
+    assert [reached(hours, arrived) for arrived in (0, 9, 15, 20, 99)] == [None, 8, 11, 19, 28]

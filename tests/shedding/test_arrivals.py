@@ -19,7 +19,7 @@ NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 def row(state: str, source: str, seq: int, name: str = "", content: str = "", **more: Any) -> dict[str, Any]:
     known = {"state": state, "source_id": source, "seq": seq, "name": name or source, "content_hash": content or source}
-    return dict.fromkeys(LOG_SCHEMA.names) | known | more
+    return dict.fromkeys(LOG_SCHEMA.names) | known | {"at": NOW} | more
 
 
 def committed(source: str, seq: int, hours: dict[int, int], **more: Any) -> dict[str, Any]:
@@ -94,6 +94,24 @@ def test_files_are_ready_when_an_event_or_an_ingest_run_has_passed_the_end() -> 
     assert not Arrivals.of(events).ready(0, 4 * HOUR, generator=False)
     marked = [*events, row("watermark", "", 2, interval_end=moment(5))]
     assert Arrivals.of(marked).ready(0, 5 * HOUR, generator=False)
+
+
+def test_an_event_after_its_arrival_makes_nothing_ready() -> None:
+    told = {"first_event": moment(0), "last_event": dt.datetime(2099, 1, 1, tzinfo=dt.UTC)}
+    astray = committed("a", 1, {0: 1, 2: 1}, **told, reached=moment(2))
+    recounted = committed("a", 9, {0: 1, 2: 1}, **told, reached=moment(2), at=dt.datetime(2100, 1, 1, tzinfo=dt.UTC))
+    for log in ([astray], [astray, recounted]):
+        assert Arrivals.of(log).watermark == 2 * HOUR
+        assert not Arrivals.of(log).ready(0, 3 * HOUR, generator=False)
+    unsaid = {"reached": None}  # all rows are later, or the log is older than the column
+    assert Arrivals.of([astray | unsaid]).watermark is None
+    assert Arrivals.of([astray | unsaid, recounted | unsaid]).watermark is None
+    assert Arrivals.of([astray | unsaid, row("watermark", "", 2, interval_end=moment(5))]).watermark == 5 * HOUR
+
+
+def test_what_a_source_reached_is_kept_when_it_is_stated_again() -> None:
+    (source,) = Arrivals.of([committed("a", 1, {0: 1}, last_event=moment(9), reached=moment(3))]).visible
+    assert source.log_row()["reached"] == source.reached == 3 * HOUR
 
 
 def test_the_log_is_written_and_read_back(settings: Settings) -> None:

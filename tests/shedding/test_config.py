@@ -15,6 +15,12 @@ def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     assert Settings.load(warehouse=None).warehouse == "from-environment"
 
 
+def test_an_empty_flag_is_no_directory() -> None:
+    for name in ("warehouse", "specs"):
+        with pytest.raises(ConfigError, match=f"--{name} is empty; name a directory"):
+            Settings.load(**{name: ""})
+
+
 def test_a_wrong_setting_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_SHUFFLE_PARTITIONS", "many")
     with pytest.raises(ConfigError, match=r"shuffle_partitions .*SLUICE_SHUFFLE_PARTITIONS.*'many'"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -52,6 +53,7 @@ def test_content_not_name_tells_files_apart(settings: Settings) -> None:
         ("a.csv", b"t,Y\n1,2\n", "lacks the declared column X; it has Y, t"),
         ("a.csv", b"\xff\xfet,X\n", "line 1 is not UTF-8"),
         ("a.csv", gzip.compress(b"t,X\n", mtime=0), "is gzip, against its ending"),
+        ("a.csv.bz2", b"t,X\n", "ends in .bz2, and of compressed texts gzip is read; deliver it as .gz or plain"),
         ("a.csv.gz", b"t,X\n", "is not gzip, against its ending"),
         ("a.csv.gz", gzip.compress(b"t,X\n" * 1000, mtime=0)[:-9], "cut short or damaged"),
     ],
@@ -68,11 +70,36 @@ def test_a_header_may_start_with_a_byte_order_mark_and_name_more_columns(setting
     assert found.layout == ("X", "more", "t")
 
 
+def test_a_header_of_thousands_of_columns_is_read_whole(settings: Settings) -> None:
+    names = [f"column_number_{n}" for n in range(9000)]
+    for name, pack in (("a.csv", bytes), ("a.csv.gz", gzip.compress)):
+        path = put(settings, name, pack((",".join(["t", *names, "X"]) + "\n1\n").encode()))
+        assert inspect(settings, dataset(), path).layout == ("t", *names, "X")
+
+
+def test_a_column_may_have_a_colon_in_its_name(settings: Settings) -> None:
+    columns = [{"name": "t", "type": "timestamp"}, {"name": "x", "source": "X:one"}, {"name": "y", "source": "X:two"}]
+    text, stored = (
+        DatasetSpec.model_validate(dataset(**source).model_dump() | {"columns": columns})
+        for source in ({}, {"kind": "parquet", "path": "*.parquet"})
+    )
+    assert inspect(settings, text, put(settings, "a.csv", b"t,X:one,X:two\n")).layout == ("t", "X:one", "X:two")
+    pq.write_table(pa.table({"t": [1], "X:one": ["a"], "X:two": ["b"]}), settings.landing / "a.parquet")
+    assert len(inspect(settings, stored, settings.landing / "a.parquet").layout) == 3
+
+
+def test_a_name_that_is_no_text_is_refused_in_text(settings: Settings) -> None:
+    path = put(settings, os.fsdecode(b"caf\xe9.csv"), b"t,X\n")
+    with pytest.raises(SourceError, match=r"caf.* has a name that is no UTF-8 text; rename it") as refusal:
+        inspect(settings, dataset(), path)
+    str(refusal.value).encode()
+
+
 def test_parquet_is_known_by_its_schema_and_refused_when_cut_or_short_of_a_column(settings: Settings) -> None:
     spec = dataset(kind="parquet", path="*.parquet")
     path = settings.landing / "a.parquet"
     pq.write_table(pa.table({"t": [1], "X": ["a"], "z": [1.5]}), path)
-    assert inspect(settings, spec, path).layout == ("t:int64", "X:string", "z:double")
+    assert inspect(settings, spec, path).layout == ("t\nint64", "X\nstring", "z\ndouble")
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(SourceError, match="no Parquet file or is cut short"):
         inspect(settings, spec, path)

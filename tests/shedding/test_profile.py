@@ -141,7 +141,7 @@ def arrival(seq: int, hours: dict[int, int]) -> Source:
         name,
         seq,
         hours={hour * HOUR: n for hour, n in hours.items()},
-        last_event=(max(hours) + 1) * HOUR - 1,
+        reached=(max(hours) + 1) * HOUR - 1,
     )
 
 
@@ -164,7 +164,7 @@ def test_late_rows_are_those_that_ingest_counted(log: list[tuple[int, dict[int, 
     sources = [arrival(seq, hours) for seq, hours in log]
     wanted = 0
     for seq, hours in log:
-        newest = max((s.last_event for s in sources if s.seq < seq and s.last_event is not None), default=None)
+        newest = max((s.reached for s in sources if s.seq < seq and s.reached is not None), default=None)
         if newest is not None:
             wanted += sum(n for hour, n in hours.items() if (hour + 1) * HOUR <= newest - allowed * HOUR)
     assert late_rows(Arrivals(visible=tuple(sources)), allowed * HOUR) == wanted

@@ -43,6 +43,20 @@ def test_debug_adds_the_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert text.strip().splitlines()[-1].startswith("sluice: error:")
 
 
+def test_of_javas_stack_the_innermost_cause_is_shown(
+    specs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stack = "An error occurred while calling o5.save.\n: A: failed\n\tat a.B\nCaused by: C: no space left\n\tat d.E\n"
+
+    def failing(*_: object) -> None:
+        raise RuntimeError(stack)
+
+    monkeypatch.setattr("shedding.cli.status.load_catalog", failing)
+    assert main(["--specs", str(specs), "status"]) == 2
+    line = one_line(capsys.readouterr().err)
+    assert line == "sluice: error: RuntimeError: C: no space left; --debug shows where"
+
+
 def test_options_win_over_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,6 +69,15 @@ def test_from_after_to_is_refused(specs: Path, capsys: pytest.CaptureFixture[str
     code = main(["--specs", str(specs), "run", "fares", "--from", "2026-11-17", "--to", "2026-11-16"])
     assert code == 2
     assert "swap them" in one_line(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(("start", "end"), [("0001-01-01", "2026-11-16"), ("2026-11-16", "9999-12-31")])
+def test_an_instant_at_the_end_of_the_calendar_is_refused(
+    specs: Path, capsys: pytest.CaptureFixture[str], start: str, end: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--specs", str(specs), "run", "fares", "--from", start, "--to", end])
+    assert "is too near the calendar's end; write one from 0" in one_line(capsys.readouterr().err)
 
 
 def test_a_warehouse_that_is_a_file_is_refused(specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ def test_near_names_and_kinds_are_suggested(published_warehouse: Path, capsys: p
     assert "no kind of table 'publishd' (did you mean published?); kinds: published, " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("limit", ["-1", "x", "1.5", ""])
+@pytest.mark.parametrize("limit", ["-1", "x", "1.5", "", "9" * 20])
 def test_a_limit_that_is_no_count_is_refused(limit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         show(tmp_path, "published/fares", f"--limit={limit}")
@@ -102,6 +102,19 @@ def test_strange_keys_break_neither_the_table_nor_its_readers(
     assert sorted(by_json, key=str) == sorted(keys, key=str)
     assert sorted(by_csv) == sorted(key or "" for key in keys)
     assert len(lines) == 2 + len(keys) + 1
+
+
+def test_nested_values_are_json_in_every_form_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nested = {"a": float("nan"), "b": [float("inf"), 1.0]}
+    table = Table(str(tmp_path / "published" / "fares"), ("slot",))
+    table.replace(pa.table({"slot": ["s"], "pair": [nested]}), {"slot": "s"}, {})
+    wanted = {"a": None, "b": [None, 1.0]}
+
+    assert show(tmp_path, "published/fares", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["pair"] == wanted
+    assert show(tmp_path, "published/fares", "--format", "csv") == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert json.loads(row["pair"]) == wanted
 
 
 def test_a_table_without_rows_is_no_line_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

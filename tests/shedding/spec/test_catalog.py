@@ -8,7 +8,7 @@ import pytest
 
 from shedding.errors import SpecError
 from shedding.spec import load_catalog
-from tests.small_specs import DATASET, QUERY, write_specs
+from tests.small_specs import DATASET, QUERY, generated_trips, write_specs
 
 
 def problems_of(tmp_path: Path, kind: str, text: str) -> list[str]:
@@ -250,3 +250,10 @@ def test_columns_of_two_types_are_not_joined(tmp_path: Path) -> None:
     (specs / "queries" / "fares.yaml").write_text(QUERY + "join: {dataset: tolls, on: [route]}\n")
     (problem,) = load_catalog(specs).problems
     assert "a string in trips and a bigint in tolls" in str(problem)
+
+
+def test_a_generator_is_scheduled_by_whole_minutes(tmp_path: Path) -> None:
+    specs = write_specs(tmp_path, [generated_trips(10, "90 seconds")], [])
+    (problem,) = load_catalog(specs).problems
+    assert "schedule.every is 90 seconds, and a generator makes whole minutes; write e.g. 1 minute" in str(problem)
+    assert load_catalog(write_specs(tmp_path, [generated_trips(10, "90 minutes")], [])).problems == ()

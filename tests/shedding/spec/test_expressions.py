@@ -144,3 +144,9 @@ def test_check_names_file_key_and_value(tmp_path: Path, settings: Settings, caps
 
 def test_the_repositorys_own_expressions_are_sound() -> None:
     assert load_catalog(Settings().specs).problems == ()
+
+
+@pytest.mark.parametrize("text", ["(" * 3000 + "fare" + ")" * 3000, "NOT " * 3000 + "paid", "-" + " -" * 3000 + "fare"])
+def test_what_is_nested_beyond_measure_is_a_fault_and_no_exception(text: str) -> None:
+    (fault,) = faults(text, COLUMNS)
+    assert "nested too deeply" in fault

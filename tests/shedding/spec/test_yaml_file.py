@@ -22,6 +22,7 @@ def read(tmp_path: Path, content: str | bytes) -> dict[str, object]:
         ("on", "on"), ("yes", "yes"), ("true", True), ("False", False), ("010", 10.0), ("0", 0), ("1_000", 1000),
         ("-5", -5), ("1:30", "1:30"), ("1e3", 1000.0), ("1e-2", 0.01), (".5", 0.5), ("0x1f", "0x1f"), ("~", None),
         (".inf", float("inf")), ("5%", "5%"), ("1.2.3", "1.2.3"),
+        ("2024-01-31", "2024-01-31"), ("2024-02-30", "2024-02-30"), ("0000-01-01 00:00:00", "0000-01-01 00:00:00"),
     ],
 )  # fmt: skip
 def test_words_and_numbers_are_read_as_written(tmp_path: Path, text: str, value: object) -> None:
@@ -43,6 +44,8 @@ def test_a_byte_order_mark_anchors_and_merged_mappings_are_fine(tmp_path: Path) 
         ("a: [\n", "line 2"),
         ("a: 1\n---\na: 2\n", "expected a single document"),
         ("a: !!python/object/apply:os.system [ls]\n", "could not determine a constructor"),
+        ("a: !!int x\n", "cannot be read as YAML: .* remove the tag"),
+        ("a: !!timestamp 2024-02-30\n", "remove the tag"),
         ("", "holds no mapping; write `name:"),
         ("- a\n", "holds no mapping"),
         ("[" * 5000, "nested too deeply"),
