@@ -100,7 +100,8 @@ def fields(delimiter: str) -> Column:
         return fn.split(bare(delimiter), _BLANKS[delimiter])
     mark = mark_of(delimiter)
     plain = fn.split(record, re.escape(mark), -1)
-    return plain if mark == "\t" else fn.when(fn.contains(record, fn.lit('"')), _quoted(record, mark)).otherwise(plain)
+    quoted = fn.transform(_pieces(record, mark), _unquoted)
+    return plain if mark == "\t" else fn.when(fn.contains(record, fn.lit('"')), quoted).otherwise(plain)
 
 
 def bare(delimiter: str) -> Column:
@@ -122,17 +123,14 @@ def tidied(delimiter: str, count: int, ragged: bool) -> Column:
     if not ragged:
         return record
     short = fn.rtrim(record, fn.lit(mark))
-    marks = fn.length(short) - fn.length(fn.replace(short, fn.lit(mark), fn.lit("")))
-    if mark not in " \t":  # a mark in quotes separates nothing
-        marks = fn.when(fn.contains(short, fn.lit('"')), fn.size(_quoted(short, mark)) - 1).otherwise(marks)
-    return fn.concat(short, fn.repeat(fn.lit(mark), fn.greatest(fn.lit(count - 1) - marks, fn.lit(0))))
+    return fn.concat(short, fn.repeat(fn.lit(mark), fn.greatest(fn.lit(count) - _count(short, mark), fn.lit(0))))
 
 
 def bearable(text: Column, delimiter: str, count: int) -> Column:
     """`text`, or in place of a line with more fields than Spark's parser bears one that has a field too many."""
-    most = _most_fields(count)
-    many = (fn.octet_length("_record") > most) & (fn.size(fields(delimiter)) > most)  # hardly a line is that long
-    return fn.when(many, fn.lit("x" + mark_of(delimiter) * count)).otherwise(text)
+    most, mark = _most_fields(count), mark_of(delimiter)
+    many = (fn.octet_length("_record") > most) & (_count(text, mark) > most)  # hardly a line is that long
+    return fn.when(many, fn.lit("x" + mark * count)).otherwise(text)
 
 
 def _most_fields(count: int) -> int:
@@ -155,17 +153,25 @@ def typed_row(text: Column, types: list[str], mark: str) -> Column:
     return fn.from_csv(text, f"{schema}, broken string", options)
 
 
-def _quoted(record: Column, mark: str) -> Column:
-    """Fields of a line with quotes: a field in quotes may hold the mark, and doubled quotes stand for one.
+def _count(record: Column, mark: str) -> Column:
+    """How many fields a line has; a mark in quotes separates none."""
+    plain = fn.length(record) - fn.length(fn.replace(record, fn.lit(mark), fn.lit(""))) + 1
+    if mark in " \t":
+        return plain
+    return fn.when(fn.contains(record, fn.lit('"')), fn.size(_pieces(record, mark))).otherwise(plain)
+
+
+def _pieces(record: Column, mark: str) -> Column:
+    """The fields of a line as they stand there; one in quotes may hold the mark.
 
     What is in quotes is passed over possessively: else Java goes one call deeper a character, and a long text ends it.
     """
     sign = re.escape(mark)
-    found = fn.regexp_extract_all(fn.concat(fn.lit(mark), record), fn.lit(f'{sign}("(?:[^"]|"")*+"|[^{sign}]*)'), 1)
-    return fn.transform(found, _unquoted)
+    return fn.regexp_extract_all(fn.concat(fn.lit(mark), record), fn.lit(f'{sign}("(?:[^"]|"")*+"|[^{sign}]*)'), 1)
 
 
 def _unquoted(field: Column) -> Column:
+    """A field without its quotes; doubled ones inside stand for one."""
     inside = fn.substring(field, fn.lit(2), fn.length(field) - 2)
     return fn.when(field.startswith('"'), fn.replace(inside, fn.lit('""'), fn.lit('"'))).otherwise(field)
 
