@@ -64,7 +64,7 @@ def align(tables: Sequence[pa.Table], names: Sequence[str]) -> tuple[Keys, list[
     merged = [_merged([table.column(name) for table in tables]) for name in names]
     for column in merged:
         rank, size = _ranks(column)
-        code, found = _renumbered(code * np.int64(size) + rank, found * size)
+        code, found = (rank, size) if found == 1 else _renumbered(code * np.int64(size) + rank, found * size)
     if names:
         first = np.empty(found, dtype=np.int64)
         first[code[::-1]] = np.arange(total)[::-1]

@@ -1,4 +1,4 @@
-"""Rows at hand summed by group: what a scan's long way gives for them, the same bits, without Spark."""
+"""Rows at hand summed by group: what a scan gives for them, the same bits, without Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.keys import align
-from shedding.spark.fixed_point import FixedPoint
+from shedding.spark.fixed_point import FixedPoint, split_halves
 from shedding.spec.query import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
@@ -58,16 +58,23 @@ def _sums(measure: MeasureSpec, parts: list[Floats], place: Index, size: int) ->
         found["over_largest"] = _largest(np.abs(over), place, size)
         factors |= {"over_s": (over,), "over_q": (over, over), "cross": (value, over)}
     for name, numbers in factors.items():
-        unit = FixedPoint(measure.magnitude * len(numbers))
-        product = np.prod(numbers, axis=0)
-        # What is beyond is refused by its largest value.
-        for i, digits in enumerate(unit.split(np.where(np.abs(product) < 2.0**unit.magnitude, product, 0.0))):
+        for part, digits in _parts(np.prod(numbers, axis=0), measure.magnitude * len(numbers)).items():
             total = np.zeros(size, dtype=np.int64)
             np.add.at(total, place, digits)
-            found[f"{name}{i}"] = total
+            found[f"{name}{part}"] = total
     if measure.agg == "quantile":
         found["values"] = sorted_lists(value, place, size)
     return found
+
+
+def _parts(values: Floats, magnitude: int) -> dict[str, Index]:
+    """The values cut into whole numbers: halves where these are enough, else digits."""
+    halves = split_halves(values)
+    if halves is not None:
+        return dict(zip(("_high", "_low"), halves, strict=True))
+    unit = FixedPoint(magnitude)
+    within = np.where(np.abs(values) < 2.0**magnitude, values, 0.0)  # what is beyond is refused by its largest value
+    return {str(place): digits for place, digits in enumerate(unit.split(within))}
 
 
 def _largest(values: Floats, place: Index, size: int, sign: float = 1.0) -> pa.Array:

@@ -29,6 +29,8 @@ LOW_BITS = 40
 _HIGH_EXPONENT = QUANTUM_EXPONENT + LOW_BITS
 HIGH_UNIT = 2.0**_HIGH_EXPONENT
 """What the high half of a value counts; the low half counts quanta, at most 2**39 of them."""
+_MOST_SUM, _MOST_HALVES = 2.0**44, 2**22
+"""Below these a sum of high halves is a whole number that a double holds, and one of low halves fits 64 bits."""
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -99,6 +101,14 @@ def low_half(value: Column, high: Column) -> Column:
     from pyspark.sql import functions as sf
 
     return _whole(sf.rint((value - high * sf.lit(HIGH_UNIT)) * sf.lit(1 / QUANTUM)))
+
+
+def split_halves(values: Floats) -> tuple[Integers, Integers] | None:
+    """The NumPy twin of both halves; None where sums of all the values may not fit them."""
+    if values.size >= _MOST_HALVES or not np.abs(values).max(initial=0.0) * values.size < _MOST_SUM:
+        return None
+    high = np.rint(values * (1 / HIGH_UNIT))
+    return high.astype(np.int64), np.rint((values - high * HIGH_UNIT) * (1 / QUANTUM)).astype(np.int64)
 
 
 def total_of_halves(high: Integers, low: Integers) -> Pair:

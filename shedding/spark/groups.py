@@ -22,7 +22,7 @@ from shedding.windows import Timeline
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_LAST_INSTANT = 2**58  # microseconds; the end of the year 9999 is before it
+_FIRST_INSTANT, _LAST_INSTANT = -(2**56), 2**58  # microseconds; the years 1 to 9999 lie between them
 _GROUP = "_group"
 
 
@@ -52,25 +52,26 @@ class Groups:
         if not self._numbered:
             return [sf.expr(start).alias("pane_start"), *[sf.col(f"`{key}`") for key in self.keys], mask.alias("mask")]
         number = sf.coalesce(sf.col(NUMBER), sf.lit(self._keys))
-        place = sf.expr(f"({start}) div {width}") * sf.lit(self._keys + 1) + number
+        pane = sf.expr(f"({instant} + {self._before * width}) div {width}")  # no instant is negative there
+        place = pane * sf.lit(self._keys + 1) + number
         unknown = [
             sf.when(sf.col(NUMBER).isNull(), sf.col(f"`{key}`")).alias(name)
             for key, name in zip(self.keys, self._unknown, strict=not self.only_known)
         ]
-        return [(place * sf.lit(self._classes) + mask).alias(_GROUP), *unknown]
+        return [sf.shiftleft(place, self.legs).bitwiseOR(mask).alias(_GROUP), *unknown]
 
     def restored(self, table: pa.Table) -> pa.Table:
         """The grouped table with pane_start (us), key columns and mask in front, however it was grouped."""
         if not self._numbered or self.known is None:
             return table
-        place, mask = np.divmod(table.column(_GROUP).to_numpy(), self._classes)
-        pane, number = np.divmod(place, self._keys + 1)
-        columns: dict[str, Any] = {"pane_start": pa.array(pane * self.timeline.pane)}
+        group = table.column(_GROUP).to_numpy()
+        pane, number = np.divmod(group >> self.legs, self._keys + 1)
+        columns: dict[str, Any] = {"pane_start": pa.array((pane - self._before) * self.timeline.pane)}
         columns |= self.known.take(np.minimum(number, self._keys - 1))
         is_known = pa.array(number < self._keys)
         for key, name in zip(self.keys, self._unknown, strict=not self.only_known):
             columns[key] = pc.if_else(is_known, columns[key], table.column(name))
-        columns["mask"] = pa.array(mask)
+        columns["mask"] = pa.array(group & ((1 << self.legs) - 1))
         rest = [name for name in table.column_names if name not in self.names]
         return pa.table(columns | {name: table.column(name) for name in rest})
 
@@ -78,8 +79,7 @@ class Groups:
         """Whether the grouped table has rows whose key it does not tell."""
         if not self._numbered or not self.only_known:
             return False
-        number = table.column(_GROUP).to_numpy() // self._classes % (self._keys + 1)
-        return bool((number == self._keys).any())
+        return bool(((table.column(_GROUP).to_numpy() >> self.legs) % (self._keys + 1) == self._keys).any())
 
     @property
     def _unknown(self) -> list[str]:
@@ -90,11 +90,12 @@ class Groups:
         return 0 if self.known is None else len(self.known)
 
     @property
-    def _classes(self) -> int:
-        return 1 << self.legs
+    def _before(self) -> int:
+        """Panes before 1970 that there is room for."""
+        return -_FIRST_INSTANT // self.timeline.pane
 
     @property
     def _numbered(self) -> bool:
         """Whether the numbers of all groups fit 64 bits."""
-        room = (_LAST_INSTANT // self.timeline.pane + 1) * (self._keys + 1) * self._classes
+        room = (_LAST_INSTANT // self.timeline.pane + 1 + self._before) * (self._keys + 1) << self.legs
         return self.known is not None and room < 2**63

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ import pyarrow as pa
 
 from shedding.allocation import Budget
 from shedding.concept import Concept
+from shedding.config import Settings
 from shedding.keys import Keys, align
 from shedding.pane_sums import Scanned
 from shedding.policies import get_policy
@@ -71,6 +74,11 @@ def write_ranked(trips: DataFrame, where: Path, rows: int = ROWS) -> DataFrame:
     return made.sparkSession.read.format("delta").load(str(where))
 
 
+def write_apart(directory: str, rows: int = ROWS) -> None:
+    """Write both, as `plain` and `ranked`, by a process of their own: what writing leaves in a JVM slows readers."""
+    subprocess.run([sys.executable, "-m", "tests.benchmarks.trips", directory, str(rows)], check=True)
+
+
 def counts(rows: DataFrame) -> tuple[pa.Table, Keys, np.ndarray]:
     """Rows per pane and key, as ingest counts them, the keys, and each key's rows of the day."""
     from pyspark.sql import functions as sf
@@ -93,3 +101,16 @@ def windows_of(scanned: Scanned, bit: int | None, measures: list[MeasureSpec], l
     """A leg's windows of the day, from a scan."""
     run = PaneRun([scanned.panes(bit, measures, leg)], ["route"])
     return [run.window(*window) for window in TIMELINE.windows(0) if window[0] >= 0]
+
+
+def _main(directory: str, rows: str) -> None:
+    from shedding.spark.session import start_session
+
+    spark = start_session(Settings(), "trips")
+    trips = write_trips(spark, Path(directory) / "plain", int(rows))
+    write_ranked(trips, Path(directory) / "ranked", int(rows))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shedding.exact import Pair
 from shedding.row_sums import row_sums, sorted_lists
-from shedding.spark.fixed_point import QUANTUM_EXPONENT, FixedPoint
+from shedding.spark.fixed_point import QUANTUM_EXPONENT, FixedPoint, total_of_halves
 from shedding.spec.query import MeasureSpec
 
 MEAN = MeasureSpec(name="m", agg="avg", column="x")
@@ -17,24 +17,31 @@ QUANTUM = Fraction(2) ** QUANTUM_EXPONENT
 
 
 def total(table: pa.Table, prefix: str, magnitude: int) -> Pair:
+    if f"{prefix}_high" in table.column_names:
+        return total_of_halves(*(table.column(f"{prefix}_{half}").to_numpy() for half in ("high", "low")))
     unit = FixedPoint(magnitude)
     return unit.total([table.column(f"{prefix}{i}").to_numpy() for i in range(len(unit.exponents))])
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(-(10**6), 10**6)), max_size=40))
-def test_sums_are_the_exact_sums_of_the_values_that_are_there(rows):
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(-(10**6), 10**6)), max_size=40),
+    st.sampled_from([1.0, 2.0**-40, 2.0**26]),
+)
+def test_sums_are_the_exact_sums_of_the_values_that_are_there(given_rows, unit):
+    rows = [(k, None if v is None else v * unit) for k, v in given_rows]
     key = pa.array([k for k, _ in rows], pa.int64())
     x = pa.array([None if v is None else v / 100 for _, v in rows], pa.float64())
     found = row_sums(pa.table({"k": key, "x": x}), ["k"], [MEAN, LEAST], {"m": ["x"], "least": ["x"]})
-    high, low = total(found, "m_s", MEAN.magnitude)
+    sums = {1: total(found, "m_s", MEAN.magnitude), 2: total(found, "m_q", 2 * MEAN.magnitude)}
     assert found["k"].to_pylist() == sorted({k for k, _ in rows})
     for place, k in enumerate(found["k"].to_pylist()):
         mine = [v / 100 for own, v in rows if own == k and v is not None]
         assert found["rows"][place].as_py() == sum(own == k for own, _ in rows)
         assert found["m_n"][place].as_py() == len(mine)
         assert found["least_min"][place].as_py() == min(mine, default=None)
-        exact = sum((round(Fraction(v) / QUANTUM) for v in mine), Fraction(0)) * QUANTUM
-        assert Fraction(float(high[place])) + Fraction(float(low[place])) == exact
+        for power, (high, low) in sums.items():
+            exact = sum((round(Fraction(v**power) / QUANTUM) for v in mine), Fraction(0)) * QUANTUM
+            assert Fraction(float(high[place])) + Fraction(float(low[place])) == exact
 
 
 def test_a_row_without_both_parts_of_a_ratio_is_a_row_only():
