@@ -21,8 +21,7 @@ UNSEEN_PART = 0.7
 """Largest part of the budget for keys that no prior knows, while others can use the rest (estimates.md)."""
 LEAST_RATE = 2.0**-53
 """The smallest positive threshold that can keep a row; rates are never 0 except for omitted keys."""
-LESS_THAN_WHOLE = 1.0 - 1e-12
-"""Rates above this are 1 but for rounding: a budget of all rows leaves none out."""
+_LESS_THAN_WHOLE = 1.0 - 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +83,11 @@ class Share:
     unseen_cost: float
 
 
+def as_rates(shares: Floats | float) -> Floats:
+    """Shares of rows as rates in [LEAST_RATE, 1]; what is 1 but for rounding is 1: all rows leave none out."""
+    return np.where(np.asarray(shares) > _LESS_THAN_WHOLE, 1.0, np.maximum(shares, LEAST_RATE))
+
+
 def split(concept: Concept, budget: Budget) -> Share:
     """Set aside what unseen keys need: rate min(1, 0.7 B / expected unseen rows), inside the budget.
 
@@ -95,8 +99,7 @@ def split(concept: Concept, budget: Budget) -> Share:
         return Share(budget.rows, 1.0, 0.0, 0.0)
     row_cost = float(concept.full_cost.sum() / concept.population.sum()) if len(concept) else 1.0
     room = max(UNSEEN_PART * budget.rows, budget.rows - float(concept.full_cost.sum()))
-    rate = max(LEAST_RATE, min(1.0, room / (rows * row_cost)))
-    rate = 1.0 if rate > LESS_THAN_WHOLE else rate
+    rate = float(as_rates(room / (rows * row_cost)))
     return Share(max(0.0, budget.rows - rate * rows * row_cost), rate, rows, rows * row_cost)
 
 

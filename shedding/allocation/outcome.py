@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shedding.allocation.budget import LEAST_RATE, LESS_THAN_WHOLE, Allocation, Budget, Share
+from shedding.allocation.budget import LEAST_RATE, Allocation, Budget, Share, as_rates
 from shedding.concept import Concept
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ def settle(
     With `certain`, and always where completeness is required, a key whose smallest u is known gets its rows by
     `certain_thresholds`: the same number in expectation, but never none where one was meant.
     """
-    rates = np.where(rates > LESS_THAN_WHOLE, 1.0, np.maximum(rates, LEAST_RATE))
+    rates = as_rates(rates)
     left_out = np.fromiter(omitted, dtype=np.int64, count=len(omitted))
     rates[left_out] = 0.0
     errors = objective.errors(concept, rates)

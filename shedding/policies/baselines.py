@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shedding.allocation.budget import (
-    LEAST_RATE,
-    LESS_THAN_WHOLE,
     Allocation,
     Budget,
     Share,
+    as_rates,
     completeness_floor,
     one_row_floor,
     split,
@@ -47,8 +46,7 @@ class Uniform:
         """The common rate, raised where completeness is required."""
         share = split(concept, budget)
         whole = float(concept.full_cost.sum()) + share.unseen_cost
-        rate = max(LEAST_RATE, budget.rows / whole) if whole > 0 else 1.0
-        rate = 1.0 if rate > LESS_THAN_WHOLE else rate
+        rate = float(as_rates(budget.rows / whole)) if whole > 0 else 1.0
         shared = Share(budget.rows - rate * share.unseen_cost, rate, share.unseen_rows, share.unseen_cost)
         floor = completeness_floor(concept, budget)
         rates = bounded_rates(np.ones(len(concept)), concept.full_cost, shared.capacity, floor)

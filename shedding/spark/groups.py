@@ -56,7 +56,7 @@ class Groups:
         place = pane * sf.lit(self._keys + 1) + number
         unknown = [
             sf.when(sf.col(NUMBER).isNull(), sf.col(f"`{key}`")).alias(name)
-            for key, name in zip(self.keys, self._unknown, strict=not self.only_known)
+            for key, name in zip(self.keys, self._unknown, strict=False)
         ]
         return [sf.shiftleft(place, self.legs).bitwiseOR(mask).alias(_GROUP), *unknown]
 
@@ -69,7 +69,7 @@ class Groups:
         columns: dict[str, Any] = {"pane_start": pa.array((pane - self._before) * self.timeline.pane)}
         columns |= self.known.take(np.minimum(number, self._keys - 1))
         is_known = pa.array(number < self._keys)
-        for key, name in zip(self.keys, self._unknown, strict=not self.only_known):
+        for key, name in zip(self.keys, self._unknown, strict=False):
             columns[key] = pc.if_else(is_known, columns[key], table.column(name))
         columns["mask"] = pa.array(group & ((1 << self.legs) - 1))
         rest = [name for name in table.column_names if name not in self.names]
