@@ -20,7 +20,7 @@ from shedding.spec.dataset import DatasetSpec, DelimitedSource, FileSource, Parq
 CHUNK = 1 << 22
 BETWEEN = "\n"
 """What stands between name and type in a Parquet file's layout; no type has one, and names may have colons."""
-_PEEK = 1 << 16
+_PEEK, _LONGEST = 1 << 16, 1 << 24
 _GLOB_SIGNS = frozenset("*?[]{}:\\")
 _UNREAD = frozenset({".bz2", ".deflate", ".lz4", ".snappy", ".zst"})
 """Endings by which Spark takes a text for compressed, and which are not read here."""
@@ -182,7 +182,8 @@ def _text_layout(path: Path, dataset: DatasetSpec) -> tuple[str, ...]:
     try:
         with cast(IO[bytes], gzip.open(path, "rb") if zipped else path.open("rb")) as stream:
             start = stream.read(_PEEK)
-            while not _ENDS.intersection(start) and (more := stream.read(CHUNK)):  # a header of thousands of columns
+            # A header of thousands of columns is read whole; a line without end is none.
+            while len(start) < _LONGEST and not _ENDS.intersection(start) and (more := stream.read(CHUNK)):
                 start += more
     except _DAMAGES as error:
         raise _damaged(path, error) from error
