@@ -8,43 +8,50 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shedding.keys import align
+from shedding.keys import Keys, align
 from shedding.rates import Rates
 from shedding.sides import Side
 from shedding.spark.layout import rank_limit
 from shedding.windows import Timeline
 
 
-def ranks_fit(side: Side, timeline: Timeline, start: int, end: int) -> bool:
-    """Whether ranks bound the samples of [start, end).
+def deepest_rank(side: Side, timeline: Timeline, start: int, end: int, legs: Sequence[Rates]) -> int | None:
+    """The largest `_rank` that a row of [start, end) which some leg keeps can have; None where ranks do not bound it.
 
-    Every source of the stretch must have been ranked by pairs of pane and key each of which lies in one pane and one
-    key of the query, no row of a pair may be left out by a condition, and the rows must have been counted.
+    For a bound every source must have been ranked by pairs of pane and key, no row of a pair may be left out by a
+    condition, the rows must have been counted, and the panes of ranks and query must not cross. Whole panes of the
+    longer kind are looked at, beyond the stretch too.
     """
     layout = side.dataset.layout
     if layout.id is None or layout.pane is None or side.keyset.where is not None:
-        return False
-    if timeline.pane % layout.pane or not set(side.keyset.keys) <= set(layout.keys):
-        return False
-    return side.arrivals.counted(layout.id, start, end) and side.known(start, end)
+        return None
+    short, long = sorted((layout.pane, timeline.pane))
+    if long % short or not set(side.keyset.keys) <= set(layout.keys):
+        return None
+    whole = start - start % long, end + -end % long
+    counts = side.counts(*whole) if side.arrivals.counted(layout.id, *whole) else None
+    return None if counts is None else deepest_of_counts(counts, side.keyset.keys, legs, long)
 
 
-def deepest_rank(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates]) -> int:
-    """The largest `_rank` that a row which some leg keeps can have, where ranks fit.
+def deepest_of_counts(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates], pane: int) -> int:
+    """The same from the rows per pane and key, where no pane of ranks or of the counts crosses a border of `pane`.
 
     A kept row has u below its key's rate, and its source no more rows of its pane and key than were counted.
     """
-    rate = _largest_rates(counts, names, legs)
-    return int(rank_limit(rate, counts.column("rows").to_numpy()).max(initial=1))
+    keys, (key,) = align([counts], names)
+    start = counts.column("pane_start").to_numpy().astype(np.int64)
+    groups, (place,) = align([pa.table({"pane": start // pane, "key": key})], ["pane", "key"])
+    rows = np.bincount(place, counts.column("rows").to_numpy(), minlength=len(groups))
+    return int(rank_limit(_largest_rates(keys, legs)[groups.columns[1].to_numpy()], rows).max(initial=1))
 
 
 def expected_rows(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates]) -> float:
     """How many of the counted rows some leg is expected to keep."""
-    return float(_largest_rates(counts, names, legs) @ counts.column("rows").to_numpy())
+    keys, (key,) = align([counts], names)
+    return float(_largest_rates(keys, legs)[key] @ counts.column("rows").to_numpy())
 
 
-def _largest_rates(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates]) -> npt.NDArray[np.float64]:
-    """Of each counted pane and key, the largest rate that a leg has for the key."""
-    keys, (place,) = align([counts], names)
-    rates: npt.NDArray[np.float64] = np.max([leg.of(keys) for leg in legs], axis=0)[place]
+def _largest_rates(keys: Keys, legs: Sequence[Rates]) -> npt.NDArray[np.float64]:
+    """Of each key the largest rate that a leg has for it."""
+    rates: npt.NDArray[np.float64] = np.max([leg.of(keys) for leg in legs], axis=0)
     return rates

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 from shedding.config import Settings
 from shedding.rates import Rates
 from shedding.sides import Side, marked
-from shedding.spark.ranks import deepest_rank, expected_rows, ranks_fit
+from shedding.spark.ranks import deepest_rank, expected_rows
 from shedding.spark.raw import read_raw
 from shedding.spark.scan import scan
 from shedding.spark.whole import whole_windows
@@ -42,10 +42,11 @@ class SlotScan:
     ) -> pa.Table:
         """The rows of [start, end) grouped by pane, key and class of legs; of ranked files only those it needs."""
         rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
-        deepest: int | None = None
         counts = side.counts(start, end) if legs and not exact else None
-        if counts is not None and "_rank" in rows.columns and ranks_fit(side, self._query.timeline, start, end):
-            deepest = deepest_rank(counts, side.keyset.keys, legs)
+        deepest: int | None = None
+        if counts is not None and "_rank" in rows.columns:
+            deepest = deepest_rank(side, self._query.timeline, start, end, legs)
+        if deepest is not None:
             rows = rows.where(sf.col("_rank") <= sf.lit(deepest))
         kept = side.arrivals.rows(start, end) if counts is None else expected_rows(counts, side.keyset.keys, legs)
         found = scan(

@@ -146,7 +146,10 @@ class DatasetSchedule(Spec):
 
 
 class LayoutSpec(Spec):
-    """`ranked` orders files by each row's rank within (pane, key): few bytes for small samples."""
+    """`ranked` orders files by each row's rank within (pane, key): few bytes for small samples.
+
+    The best pane is the slot of the queries: a slot has one rate a key, so then no fuller pane asks for deeper ranks.
+    """
 
     kind: Literal["plain", "ranked"] = "plain"
     keys: list[Column] = Field(default_factory=list)
@@ -155,7 +158,9 @@ class LayoutSpec(Spec):
     @model_validator(mode="after")
     def _ranked_names_its_keys(self) -> LayoutSpec:
         if self.kind == "ranked" and (not self.keys or self.pane is None):
-            raise ValueError("layout: ranked needs keys (the columns its queries group by) and pane, e.g. '10 minutes'")
+            raise ValueError(
+                "layout: ranked needs keys (the columns its queries group by) and pane (their slot), e.g. '1 hour'"
+            )
         return self
 
     @property

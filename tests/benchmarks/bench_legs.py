@@ -7,7 +7,7 @@ from typing import Any
 
 from shedding.config import Settings
 from shedding.pane_sums import Scanned
-from tests.benchmarks.trips import MEAN, ROWS, TIMELINE, counts, rates, windows_of, write_apart
+from tests.benchmarks.trips import MEAN, ROWS, TIMELINE, counts, first_ranks, rates, windows_of, write_apart
 
 
 def run(bench: Any, rows: int = ROWS, repetitions: int = 3) -> None:
@@ -19,7 +19,6 @@ def run(bench: Any, rows: int = ROWS, repetitions: int = 3) -> None:
     """
     from pyspark.sql import functions as sf
 
-    from shedding.spark.ranks import deepest_rank
     from shedding.spark.scan import scan
     from shedding.spark.session import start_session
 
@@ -51,9 +50,7 @@ def run(bench: Any, rows: int = ROWS, repetitions: int = 3) -> None:
                 windows_of(found, bit, MEAN, leg)
 
         def ranked_leg() -> None:
-            deepest = deepest_rank(counted, ["route"], three[:1])
-            first = ranked.where(sf.col("_rank") <= deepest)
-            windows_of(scanned(three[:1], False, first), 0, MEAN, three[0])
+            windows_of(scanned(three[:1], False, first_ranks(ranked, counted, three[:1])), 0, MEAN, three[0])
 
         def plain_leg() -> None:
             windows_of(scanned(three[:1], False), 0, MEAN, three[0])
@@ -71,8 +68,7 @@ def run(bench: Any, rows: int = ROWS, repetitions: int = 3) -> None:
         bench.ratio("side_by_side_over_exact", times["side_by_side"] / times["exact_by_panes"])
         bench.ratio("panes_over_leg5", times["exact_by_panes"] / times["leg5"])
         bench.ratio("panes_over_plain_leg5", times["exact_by_panes"] / times["plain_leg5"])
-        deepest = deepest_rank(counted, ["route"], three[:1])
-        read = ranked.where(sf.col("_rank") <= deepest).count() / rows
+        read = first_ranks(ranked, counted, three[:1]).count() / rows
         share = times["bare_scan"] / times["plain_leg5"]
         bench.note(f"{rows:,} rows; ranked: {read:.0%} of them are read; plain: a bare scan is {share:.0%} of the leg")
         spark.stop()

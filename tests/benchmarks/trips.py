@@ -37,7 +37,7 @@ RANKED = DatasetSpec.model_validate(
         "schedule": {"every": "1 day"},
         "event_time": {"column": "at"},
         "columns": [{"name": "at", "type": "timestamp"}, {"name": "route"}, {"name": "fare", "type": "double"}],
-        "layout": {"kind": "ranked", "keys": ["route"], "pane": "10 minutes"},
+        "layout": {"kind": "ranked", "keys": ["route"], "pane": "1 day"},
     }
 )
 MEAN = [MeasureSpec(name="mean_fare", agg="avg", column="fare")]
@@ -62,7 +62,7 @@ def write_trips(spark: SparkSession, where: Path, rows: int = ROWS) -> DataFrame
 
 
 def write_ranked(trips: DataFrame, where: Path, rows: int = ROWS) -> DataFrame:
-    """Write the same rows as ingest does for `layout: ranked` on the query's key and pane, and read them back."""
+    """Write the same rows as ingest does for `layout: ranked` on the query's key and slot, and read them back."""
     from pyspark.sql import functions as sf
 
     from shedding.spark.layout import file_rows, ranked
@@ -88,6 +88,15 @@ def counts(rows: DataFrame) -> tuple[pa.Table, Keys, np.ndarray]:
     table = rows.groupBy(pane, "route").agg(sf.count("*").alias("rows"), sf.count("fare").alias("rows_fare")).toArrow()
     keys, (place,) = align([table], ["route"])
     return table, keys, np.bincount(place, table.column("rows").to_numpy(), minlength=len(keys))
+
+
+def first_ranks(ranked: DataFrame, counted: pa.Table, legs: list[Rates]) -> DataFrame:
+    """The rows of ranked files that the legs may keep, as an aggregate job reads them."""
+    from pyspark.sql import functions as sf
+
+    from shedding.spark.ranks import deepest_of_counts
+
+    return ranked.where(sf.col("_rank") <= deepest_of_counts(counted, ["route"], legs, TIMELINE.slot))
 
 
 def rates(policy: str, keys: Keys, population: np.ndarray, fraction: float) -> Rates:

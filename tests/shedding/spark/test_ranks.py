@@ -15,10 +15,10 @@ from shedding.config import Settings
 from shedding.keys import align
 from shedding.rates import Rates
 from shedding.sides import Side, deepest_of, sides_of
-from shedding.spark.ranks import deepest_rank, ranks_fit
+from shedding.spark.ranks import deepest_of_counts, deepest_rank
 from shedding.spec import Catalog, load_catalog
 from shedding.windows import Timeline
-from tests.jobs.slots_in_order import END, QUERY, START, build
+from tests.jobs.slots_in_order import END, QUERY, SLOTS, START, build
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,15 +27,17 @@ pytestmark = pytest.mark.spark
 MINUTE = 60_000_000
 
 
-@pytest.fixture(scope="module")
-def city(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, Catalog]:
-    """Six hours of trips, ranked by route in quarters of an hour."""
+@pytest.fixture(scope="module", params=["15 minutes", "2 hours"])
+def city(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> tuple[Settings, Catalog]:
+    """Six hours of trips, ranked by route in panes as short as the query's, or longer than its slots."""
     from jobs.ingest import ingest
 
     settings = build(tmp_path_factory.mktemp("ranked"))
     file = Path(settings.specs) / "datasets" / "trips.yaml"
     spec = yaml.safe_load(file.read_text())
-    spec["layout"] = {"kind": "ranked", "keys": ["route"], "pane": "15 minutes"}
+    spec["layout"] = {"kind": "ranked", "keys": ["route"], "pane": request.param}
     file.write_text(yaml.safe_dump(spec))
     catalog = load_catalog(settings.specs)
     ingest(spark, settings, catalog, "trips", interval=(START, END))
@@ -55,8 +57,9 @@ def ordered(table: pa.Table) -> list[dict[str, Any]]:
     return table.sort_by([("pane_start", "ascending"), ("route", "ascending")]).to_pylist()
 
 
+@pytest.mark.parametrize(("start", "end"), [(START, END), (SLOTS[5], SLOTS[6])], ids=["all", "one slot"])
 def test_a_leg_of_ranked_rows_is_the_leg_of_a_full_scan(
-    spark: SparkSession, city: tuple[Settings, Catalog], monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, city: tuple[Settings, Catalog], monkeypatch: pytest.MonkeyPatch, start: int, end: int
 ) -> None:
     from shedding.spark import slot_scan
 
@@ -64,28 +67,42 @@ def test_a_leg_of_ranked_rows_is_the_leg_of_a_full_scan(
     query = catalog.query(QUERY)
     side = sides_of(settings, catalog, query)[0]
     legs = legs_of(side)
-    counts = side.counts(START, END)
-    assert counts is not None
-    deepest = deepest_rank(counts, side.keyset.keys, legs)
+    deepest = deepest_rank(side, query.timeline, start, end, legs)
+    assert deepest is not None
     raw = spark.read.format("delta").load(settings.table("raw", "trips"))
     assert raw.where(f"_rank <= {deepest}").count() < 0.6 * raw.count()
     scans = slot_scan.SlotScan(spark, settings, query)
-    few = scans.panes(side, query.measures, START, END, legs, exact=False)
+    few = scans.panes(side, query.measures, start, end, legs, exact=False)
+    assert few.num_rows
     assert deepest_of(few) == deepest
-    assert 0 < side.bytes(START, END, deepest=deepest) <= side.bytes(START, END)
-    monkeypatch.setattr(slot_scan, "ranks_fit", lambda *_: False)
-    assert ordered(few) == ordered(scans.panes(side, query.measures, START, END, legs, exact=False))
+    assert 0 < side.bytes(start, end, deepest=deepest) <= side.bytes(start, end)
+    monkeypatch.setattr(slot_scan, "deepest_rank", lambda *_: None)
+    assert ordered(few) == ordered(scans.panes(side, query.measures, start, end, legs, exact=False))
 
 
-def test_ranks_of_other_keys_or_panes_or_of_a_part_of_the_rows_do_not_fit(city: tuple[Settings, Catalog]) -> None:
+def test_the_fullest_pane_says_how_deep_a_scan_must_go_short_or_long() -> None:
+    counts = pa.table({
+        "pane_start": [0, 2 * MINUTE, MINUTE, 3 * MINUTE, 4 * MINUTE, 0],
+        "route": ["a", "a", "a", "a", "a", "b"],
+        "rows": [2, 14, 2, 15, 7, 30],
+    })  # fmt: skip
+    keys, _ = align([counts], ["route"])
+    legs = [Rates("some", keys, np.array([0.5, 0.1])), Rates("less", keys, np.array([0.2, 0.0]))]
+    assert deepest_of_counts(counts, ["route"], legs, MINUTE) == 8
+    assert deepest_of_counts(counts, ["route"], legs, 2 * MINUTE) == 15
+    assert deepest_of_counts(counts.slice(0, 0), ["route"], legs, MINUTE) == 1
+
+
+def test_ranks_of_other_keys_or_panes_or_of_a_part_of_the_rows_bound_nothing(city: tuple[Settings, Catalog]) -> None:
     settings, catalog = city
     query = catalog.query(QUERY)
     side = sides_of(settings, catalog, query)[0]
-    finer = Timeline(size=30 * MINUTE, slide=10 * MINUTE, slot=30 * MINUTE)
+    legs = legs_of(side)
+    crossing = Timeline(size=50 * MINUTE, slide=50 * MINUTE, slot=50 * MINUTE)
     other = side.dataset.layout.model_copy(update={"keys": ["fare_amount"]})
     elsewhere = side.dataset.model_copy(update={"layout": other})
     filtered = replace(side, keyset=replace(side.keyset, where="fare_amount > 5"))
-    assert ranks_fit(side, query.timeline, START, END)
-    assert not ranks_fit(side, finer, START, END)
-    assert not ranks_fit(replace(side, dataset=elsewhere), query.timeline, START, END)
-    assert not ranks_fit(filtered, query.timeline, START, END)
+    assert deepest_rank(side, query.timeline, START, END, legs)
+    assert deepest_rank(side, crossing, START, END, legs) is None
+    assert deepest_rank(replace(side, dataset=elsewhere), query.timeline, START, END, legs) is None
+    assert deepest_rank(filtered, query.timeline, START, END, legs) is None
