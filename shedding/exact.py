@@ -7,6 +7,8 @@ order, so results are the same bits on every machine.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +16,12 @@ Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 
 _SPLITTER = float(2**27 + 1)
-_BLOCK = 1 << 14  # numbers at a time whose intermediate results stay in the cache
+_BLOCK = 1 << 13
+
+
+def blocks(size: int) -> Iterator[slice]:
+    """The numbers up to `size` in stretches whose intermediate results stay in the cache."""
+    return (slice(start, start + _BLOCK) for start in range(0, size, _BLOCK))
 
 
 def two_sum(a: Floats, b: Floats) -> Pair:
@@ -64,8 +71,7 @@ def divide(left: Pair, divisor: Floats) -> Pair:
 def centred(square_sum: Pair, left: Pair, right: Pair, count: Floats) -> Floats:
     """sum(x y) - sum(x) sum(y) / n, the centred second moment, without cancellation; 0 where count is 0."""
     found = np.zeros_like(count)
-    for start in range(0, len(count), _BLOCK):
-        part = slice(start, start + _BLOCK)
+    for part in blocks(len(count)):
         square, first, second = ((high[part], low[part]) for high, low in (square_sum, left, right))
         safe = np.maximum(count[part], 1.0)
         found[part] = subtract(square, divide(multiply(first, second), safe))[0]

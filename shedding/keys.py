@@ -56,59 +56,77 @@ def align(tables: Sequence[pa.Table], names: Sequence[str]) -> tuple[Keys, list[
     The numbers depend on the set of keys only, never on the order of rows or tables. Without names
     there is one key, number 0, even where the tables are empty.
     """
-    lengths = [table.num_rows for table in tables]
-    cuts = np.cumsum([0, *lengths])
-    total = int(cuts[-1])
-    code: Index = np.zeros(total, dtype=np.int64)
-    found = min(1, total)
-    merged = [_merged([table.column(name) for table in tables]) for name in names]
-    for column in merged:
-        rank, size = _ranks(column)
-        code, found = (rank, size) if found == 1 else _renumbered(code * np.int64(size) + rank, found * size)
-    if names:
-        first = np.empty(found, dtype=np.int64)
-        first[code[::-1]] = np.arange(total)[::-1]
-        columns = tuple(column.take(pa.array(first, pa.int64())) for column in merged)
-        keys = Keys(tuple(names), columns, len(first))
-    else:
-        keys = Keys((), (), 1)
+    cuts = np.cumsum([0, *(table.num_rows for table in tables)])
+    code: Index = np.zeros(int(cuts[-1]), dtype=np.int64)
+    places: list[Index] = []  # for each column, the place of each key's value among the column's values
+    columns = [_ranked([table.column(name) for table in tables]) for name in names]
+    for rank, values in columns:
+        if not places:
+            code, places = rank, [np.arange(len(values))]
+            continue
+        code, distinct = _numbered(code * np.int64(len(values)) + rank, len(places[0]) * len(values))
+        before, own = np.divmod(distinct, max(1, len(values)))
+        places = [*(place[before] for place in places), own]
+    taken = tuple(values.take(pa.array(place)) for (_, values), place in zip(columns, places, strict=True))
+    keys = Keys(tuple(names), taken, len(places[0])) if names else Keys((), (), 1)
     return keys, [code[a:b] for a, b in itertools.pairwise(cuts)]
 
 
-def _renumbered(code: Index, bound: int) -> tuple[Index, int]:
-    """Codes below `bound` as numbers without gaps, in the same order, and how many there are."""
+def _numbered(code: Index, bound: int) -> tuple[Index, Index]:
+    """Codes below `bound` as numbers without gaps, in the same order, and the distinct codes."""
     if bound > _ROOMY * len(code):
-        distinct, numbers = np.unique(code, return_inverse=True)
-        return numbers.astype(np.int64), len(distinct)
-    there = np.zeros(bound, dtype=np.int64)  # a table of all codes, where it is not much larger than the rows: no sort
-    there[code] = 1
-    number = np.cumsum(there)
-    return number[code] - 1, int(number[-1]) if bound else 0
+        distinct, number = np.unique(code, return_inverse=True)
+        return number.astype(np.int64), distinct
+    there = np.zeros(bound, dtype=bool)  # a table of all codes, where it is not much larger than the rows: no sort
+    there[code] = True
+    distinct = np.flatnonzero(there)
+    return code if len(distinct) == bound else (np.cumsum(there) - 1)[code], distinct
 
 
-def _merged(columns: Sequence[Any]) -> Any:
-    chunks = [chunk for column in columns for chunk in column.chunks if len(chunk)]
+def _ranked(columns: Sequence[Any]) -> tuple[Index, Any]:
+    """Each row's place among the sorted distinct values, nulls last, and these values."""
+    kinds = [column.type for column in columns if len(column) and not pa.types.is_null(column.type)]
+    wanted = _plain(kinds[0] if kinds else columns[0].type)
+    if pa.types.is_signed_integer(wanted) and kinds and not any(column.null_count for column in columns):
+        numbers = np.concatenate([column.cast(wanted).to_numpy().astype(np.int64, copy=False) for column in columns])
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < _ROOMY * len(numbers):
+            rank, distinct = _numbered(numbers - low, high - low + 1)
+            return rank, pa.array(distinct + low, wanted)
+    pieces = [piece for column in columns for piece in _pieces(column, wanted)]
+    if not pieces:
+        return np.zeros(0, dtype=np.int64), pa.array([], wanted)
+    pool = pa.concat_arrays([values for _, values in pieces]).dictionary_encode(null_encoding="encode")
+    order = pc.sort_indices(pool.dictionary).to_numpy().astype(np.int64)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    of_pool = rank[pool.indices.to_numpy()]
+    starts = np.cumsum([0, *(len(values) for _, values in pieces)])
+    code = np.concatenate([of_pool[start:][index] for (index, _), start in zip(pieces, starts, strict=False)])
+    number, distinct = _numbered(code, len(order))
+    return number, pool.dictionary.take(pa.array(order[distinct]))
+
+
+def _pieces(column: Any, wanted: Any) -> list[tuple[Any, Any]]:
+    """The column in pieces: each row's place among some values in the wanted type, not all of which need be there."""
+    chunks = [chunk for chunk in column.chunks if len(chunk)]
+    if chunks and all(_is_told(chunk) for chunk in chunks):
+        return [(chunk.indices.to_numpy(), chunk.dictionary.cast(wanted)) for chunk in chunks]
     if not chunks:
-        return columns[0].combine_chunks()
-    wanted = next((_plain(chunk.type) for chunk in chunks if not pa.types.is_null(chunk.type)), pa.null())
-    return pa.concat_arrays([chunk if chunk.type == wanted else chunk.cast(wanted) for chunk in chunks])
+        return []
+    made = pa.concat_arrays([chunk.cast(wanted) for chunk in chunks]).dictionary_encode(null_encoding="encode")
+    return [(made.indices.to_numpy(), made.dictionary)]
+
+
+def _is_told(chunk: Any) -> bool:
+    """Whether rows are numbers into a list, each has one, and the list is no longer than the rows."""
+    if not pa.types.is_dictionary(chunk.type):
+        return False
+    return not chunk.indices.null_count and len(chunk.dictionary) <= len(chunk)
 
 
 def _plain(kind: Any) -> Any:
     """The one Arrow type for all ways in which readers hand over text."""
-    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_dictionary(kind)
-    return pa.string() if text else kind
-
-
-def _ranks(column: Any) -> tuple[Index, int]:
-    """Each row's place among the sorted distinct values, nulls last, and how many these are (1 if none)."""
-    if pa.types.is_signed_integer(column.type) and len(column) and not column.null_count:
-        numbers = column.to_numpy().astype(np.int64)
-        room = int(numbers.max()) - int(numbers.min()) + 1
-        if room <= _ROOMY * len(numbers):
-            return _renumbered(numbers - numbers.min(), room)
-    encoded = column.dictionary_encode(null_encoding="encode")
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
-    rank = np.empty(max(len(order), 1), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)], max(len(order), 1)
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.exact import Pair, centred
-from shedding.keys import Keys, align
+from shedding.keys import align
 from shedding.moments import Moments
 from shedding.panes import Panes, Stat
 from shedding.rates import Rates
@@ -90,14 +90,19 @@ class Scanned:
     def __init__(
         self, table: pa.Table, keys: Sequence[str], counts: pa.Table | None, expected: pa.Table | None = None
     ) -> None:
-        self._columns, self._keys = _Columns(table), list(keys)
+        self._columns = _Columns(table)
         self._counts = None if counts is None else _Columns(counts)
         more = expected if counts is None else counts
         tables = [table] if more is None else [table, more]
-        combos, places = align(tables, ["pane_start", *keys])
-        self._combos, self._place = combos.table(), places[0]
+        self._keys, places = align(tables, keys)
+        numbered = [
+            pa.table({"pane_start": one.column("pane_start"), "key": key})
+            for one, key in zip(tables, places, strict=True)
+        ]
+        pairs, places = align(numbered, ["pane_start", "key"])
+        self._start, self._key = (column.to_numpy().astype(np.int64) for column in pairs.columns)
+        self._place = places[0]
         self._more = places[1] if more is not None else None
-        self._whole = self._laid_out(self._combos)
 
     def panes(self, bit: int | None, measures: Sequence[MeasureSpec], rates: Rates | None) -> Panes:
         """The panes of the leg with mask bit `bit` (None: the exact leg, all rows).
@@ -108,12 +113,15 @@ class Scanned:
         chosen = None if bit is None else np.flatnonzero(self._columns.whole("mask") & np.int64(1 << bit))
         place = self._place if chosen is None else self._place[chosen]
         more = None if bit is None else self._more
-        there = np.zeros(self._combos.num_rows, dtype=bool)
+        there = np.zeros(len(self._start), dtype=bool)
         there[place] = True
         if more is not None:
             there[more] = True
         number = np.cumsum(there) - 1
-        start, keys, key = self._whole if there.all() else self._laid_out(self._combos.filter(pa.array(there)))
+        start, key = self._start[there], self._key[there]
+        found = np.zeros(len(self._keys), dtype=bool)
+        found[key] = True
+        keys, key = self._keys.only(found), (np.cumsum(found) - 1)[key]
         groups = _Groups(self._columns, chosen, number[place], len(start))
         count = None if more is None or self._counts is None else _Counted(self._counts, number[more], len(start))
         sampled = groups.total("rows").astype(np.float64)
@@ -132,11 +140,6 @@ class Scanned:
             },
             unseen=1.0 if rates is None or count is not None else rates.unseen,
         )
-
-    def _laid_out(self, combos: pa.Table) -> tuple[Index, Keys, Index]:
-        """Of each pane and key the pane's start and the key's number, and the keys."""
-        keys, (key,) = align([combos], self._keys)
-        return combos.column("pane_start").to_numpy().astype(np.int64), keys, key
 
 
 class _Counted:

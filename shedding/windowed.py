@@ -82,7 +82,7 @@ class PaneRun:
         self._places = places[: len(panes)]
         self.more = places[len(panes) :]
         laid_out = zip(self._panes, self._places, strict=True)
-        self._rates = np.stack([_rates(part, place, len(self.keys)) for part, place in laid_out])
+        self._rates = _stack([_rates(part, place, len(self.keys)) for part, place in laid_out])
 
     def window(self, start: int, end: int) -> WindowSample:
         """The window [start, end): one stratum for each slot, in the order of the slots."""
@@ -94,8 +94,8 @@ class PaneRun:
             end=end,
             keys=self.keys,
             known=all(part.known for part in self._panes),
-            population=np.stack([cut.summed(cut.panes.population) for cut in cuts]),
-            sampled=np.stack([cut.summed(cut.panes.sampled) for cut in cuts]),
+            population=_stack([cut.summed(cut.panes.population) for cut in cuts]),
+            sampled=_stack([cut.summed(cut.panes.sampled) for cut in cuts]),
             rate=self._rates,
             measures={name: _window_stat(cuts, name) for name in names},
         )
@@ -152,12 +152,12 @@ class _Cut:
 def _window_stat(cuts: Sequence[_Cut], name: str) -> WindowStat:
     stats = [cut.panes.measures[name] for cut in cuts]
     moments = [cut.merged(stat.moments) for cut, stat in zip(cuts, stats, strict=True)]
-    population = np.stack([cut.summed(stat.population) for cut, stat in zip(cuts, stats, strict=True)])
+    population = _stack([cut.summed(stat.population) for cut, stat in zip(cuts, stats, strict=True)])
     over = cross = extreme = values = None
     if stats[0].over is not None:
         overs = [cut.merged(stat.over) for cut, stat in zip(cuts, stats, strict=True) if stat.over is not None]
         together = zip(cuts, stats, moments, overs, strict=True)
-        cross = np.stack([cut.cross(stat, m.mean, o.mean) for cut, stat, m, o in together])
+        cross = _stack([cut.cross(stat, m.mean, o.mean) for cut, stat, m, o in together])
         over = _stacked(overs)
     if stats[0].extreme is not None:
         extreme = _extremes(cuts, stats)
@@ -167,8 +167,13 @@ def _window_stat(cuts: Sequence[_Cut], name: str) -> WindowStat:
     return WindowStat(population, _stacked(moments), over, cross, extreme, values)
 
 
+def _stack(parts: Sequence[Floats]) -> Floats:
+    """np.stack; of one part, which most windows have, a view."""
+    return parts[0][np.newaxis] if len(parts) == 1 else np.stack(parts)
+
+
 def _stacked(parts: Sequence[Moments]) -> Moments:
-    return Moments(*(np.stack([getattr(part, name) for part in parts]) for name in ("count", "mean", "m2")))
+    return Moments(*(_stack([getattr(part, name) for part in parts]) for name in ("count", "mean", "m2")))
 
 
 def _extremes(cuts: Sequence[_Cut], stats: Sequence[Stat]) -> Floats:
@@ -181,4 +186,5 @@ def _extremes(cuts: Sequence[_Cut], stats: Sequence[Stat]) -> Floats:
         there = ~np.isnan(value)
         np.minimum.at(least, cut.key[there], value[there])
         np.maximum.at(largest, cut.key[there], value[there])
-    return np.where(np.isinf(np.stack([least, largest])), np.nan, np.stack([least, largest]))
+    both = np.stack([least, largest])
+    return np.where(np.isinf(both), np.nan, both)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from shedding.exact import Pair, add, two_sum
+from shedding.exact import Pair, add, blocks, two_sum
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -116,12 +116,13 @@ def total_of_halves(high: Integers, low: Integers) -> Pair:
 
     The value has fewer than 106 bits, so the nearest double and what it leaves are all of it, however they are found.
     """
-    rounded = low.astype(np.float64)
-    total, error = two_sum(high.astype(np.float64) * HIGH_UNIT, rounded * QUANTUM)
-    rest = low - rounded.astype(np.int64)
-    if rest.any():
-        error += rest.astype(np.float64) * QUANTUM
-    return two_sum(total, error)
+    found = np.empty((2, len(high)))
+    for part in blocks(len(high)):
+        rounded = low[part].astype(np.float64)
+        total, error = two_sum(high[part].astype(np.float64) * HIGH_UNIT, rounded * QUANTUM)
+        error += (low[part] - rounded.astype(np.int64)).astype(np.float64) * QUANTUM
+        found[:, part] = two_sum(total, error)
+    return found[0], found[1]
 
 
 def _whole(number: Column) -> Column:

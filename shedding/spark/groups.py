@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as sf
@@ -21,6 +22,8 @@ from shedding.windows import Timeline
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
+Index = npt.NDArray[np.int64]
 
 _FIRST_INSTANT, _LAST_INSTANT = -(2**56), 2**58  # microseconds; the years 1 to 9999 lie between them
 _GROUP = "_group"
@@ -53,7 +56,7 @@ class Groups:
             return [sf.expr(start).alias("pane_start"), *[sf.col(f"`{key}`") for key in self.keys], mask.alias("mask")]
         number = sf.coalesce(sf.col(NUMBER), sf.lit(self._keys))
         pane = sf.expr(f"({instant} + {self._before * width}) div {width}")  # no instant is negative there
-        place = pane * sf.lit(self._keys + 1) + number
+        place = sf.shiftleft(pane, self._bits).bitwiseOR(number)
         unknown = [
             sf.when(sf.col(NUMBER).isNull(), sf.col(f"`{key}`")).alias(name)
             for key, name in zip(self.keys, self._unknown, strict=False)
@@ -65,12 +68,9 @@ class Groups:
         if not self._numbered or self.known is None:
             return table
         group = table.column(_GROUP).to_numpy()
-        pane, number = np.divmod(group >> self.legs, self._keys + 1)
+        pane, number = group >> (self.legs + self._bits), self._number(group)
         columns: dict[str, Any] = {"pane_start": pa.array((pane - self._before) * self.timeline.pane)}
-        columns |= self.known.take(np.minimum(number, self._keys - 1))
-        is_known = pa.array(number < self._keys)
-        for key, name in zip(self.keys, self._unknown, strict=False):
-            columns[key] = pc.if_else(is_known, columns[key], table.column(name))
+        columns |= self._named(number, table)
         columns["mask"] = pa.array(group & ((1 << self.legs) - 1))
         rest = [name for name in table.column_names if name not in self.names]
         return pa.table(columns | {name: table.column(name) for name in rest})
@@ -79,7 +79,24 @@ class Groups:
         """Whether the grouped table has rows whose key it does not tell."""
         if not self._numbered or not self.only_known:
             return False
-        return bool(((table.column(_GROUP).to_numpy() >> self.legs) % (self._keys + 1) == self._keys).any())
+        return bool((self._number(table.column(_GROUP).to_numpy()) == self._keys).any())
+
+    def _number(self, group: Index) -> Index:
+        return (group >> self.legs) & ((1 << self._bits) - 1)
+
+    def _named(self, number: Index, table: pa.Table) -> dict[str, Any]:
+        """The key columns: numbers into the known keys, or texts where a row's own may stand among them."""
+        assert self.known is not None
+        if self.only_known:
+            index = pa.array(number.astype(np.int32))
+            values = zip(self.known.names, self.known.columns, strict=True)
+            return {name: pa.DictionaryArray.from_arrays(index, column) for name, column in values}
+        columns = self.known.take(np.minimum(number, self._keys - 1))
+        is_known = pa.array(number < self._keys)
+        return {
+            key: pc.if_else(is_known, columns[key], table.column(name))
+            for key, name in zip(self.keys, self._unknown, strict=True)
+        }
 
     @property
     def _unknown(self) -> list[str]:
@@ -90,6 +107,11 @@ class Groups:
         return 0 if self.known is None else len(self.known)
 
     @property
+    def _bits(self) -> int:
+        """Bits of a known key's number, and of the number after the last for all other keys."""
+        return self._keys.bit_length()
+
+    @property
     def _before(self) -> int:
         """Panes before 1970 that there is room for."""
         return -_FIRST_INSTANT // self.timeline.pane
@@ -97,5 +119,5 @@ class Groups:
     @property
     def _numbered(self) -> bool:
         """Whether the numbers of all groups fit 64 bits."""
-        room = (_LAST_INSTANT // self.timeline.pane + 1 + self._before) * (self._keys + 1) << self.legs
+        room = (_LAST_INSTANT // self.timeline.pane + 1 + self._before) << (self._bits + self.legs)
         return self.known is not None and room < 2**63

@@ -41,7 +41,7 @@ def deepest_of_counts(counts: pa.Table, names: Sequence[str], legs: Sequence[Rat
     keys, (key,) = align([counts], names)
     start = counts.column("pane_start").to_numpy().astype(np.int64)
     groups, (place,) = align([pa.table({"pane": start // pane, "key": key})], ["pane", "key"])
-    rows = np.bincount(place, counts.column("rows").to_numpy(), minlength=len(groups))
+    rows = np.bincount(place, counts.column("rows").to_numpy(), minlength=len(groups)).astype(np.float64)
     return int(rank_limit(_largest_rates(keys, legs)[groups.columns[1].to_numpy()], rows).max(initial=1))
 
 

@@ -54,6 +54,31 @@ def test_text_of_any_arrow_kind_is_one_key():
     assert [place.tolist() for place in places] == [[0], [0], [0]]
 
 
+@given(rows, rows)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_a_column_of_numbers_into_a_list_is_the_column_of_its_values(first, second):
+    """The list may hold values that no row has, in any order, null among them; a row may also have no number."""
+
+    def listed(pairs):
+        texts = pa.array(["c", "zz", None, "b", "a"])
+        index = pa.array([texts.to_pylist().index(a) if a or b else None for a, b in pairs], pa.int32())
+        return table(pairs).set_column(0, "a", pa.DictionaryArray.from_arrays(index, texts))
+
+    plain, places = align([table(first), table(second)], ["a", "b"])
+    for tables in ([listed(first), table(second)], [table(first), listed(second)], [listed(first), listed(second)]):
+        in_chunks = [pa.concat_tables([one.slice(0, 2), one.slice(2)]) for one in tables]
+        keys, found = align(in_chunks, ["a", "b"])
+        assert [column.to_pylist() for column in keys.columns] == [column.to_pylist() for column in plain.columns]
+        assert [place.tolist() for place in found] == [place.tolist() for place in places]
+
+
+def test_numbers_into_a_list_of_numbers_stay_numbers():
+    listed = pa.DictionaryArray.from_arrays(pa.array([1, 1]), pa.array([7, 5], pa.int32()))
+    keys, places = align([pa.table({"a": listed}), pa.table({"a": pa.array([4, 5], pa.int32())})], ["a"])
+    assert keys.columns[0].equals(pa.array([4, 5], pa.int32()))
+    assert [place.tolist() for place in places] == [[1, 1], [0, 1]]
+
+
 def test_without_columns_there_is_one_key():
     keys, (place,) = align([pa.table({"other": pa.array([1, 2, 3])})], [])
     assert len(keys) == 1

@@ -54,7 +54,7 @@ def legs_of(side: Side) -> list[Rates]:
 
 
 def ordered(table: pa.Table) -> list[dict[str, Any]]:
-    return table.sort_by([("pane_start", "ascending"), ("route", "ascending")]).to_pylist()
+    return sorted(table.to_pylist(), key=lambda row: (row["pane_start"], row["route"]))
 
 
 @pytest.mark.parametrize(("start", "end"), [(START, END), (SLOTS[5], SLOTS[6])], ids=["all", "one slot"])
