@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.exact import Pair, centred
-from shedding.keys import align
+from shedding.keys import Keys, align
 from shedding.moments import Moments
 from shedding.panes import Panes, Stat
 from shedding.rates import Rates
@@ -117,13 +117,13 @@ class Scanned:
         there[place] = True
         if more is not None:
             there[more] = True
-        number = np.cumsum(there) - 1
-        start, key = self._start[there], self._key[there]
-        found = np.zeros(len(self._keys), dtype=bool)
-        found[key] = True
-        keys, key = self._keys.only(found), (np.cumsum(found) - 1)[key]
-        groups = _Groups(self._columns, chosen, number[place], len(start))
-        count = None if more is None or self._counts is None else _Counted(self._counts, number[more], len(start))
+        start, keys, key = self._start, self._keys, self._key
+        if not there.all():
+            number = np.cumsum(there) - 1
+            place, more = number[place], None if more is None else number[more]
+            start, keys, key = self._only(there)
+        groups = _Groups(self._columns, chosen, place, len(start))
+        count = None if more is None or self._counts is None else _Counted(self._counts, more, len(start))
         sampled = groups.total("rows").astype(np.float64)
         return Panes(
             keys=keys,
@@ -140,6 +140,13 @@ class Scanned:
             },
             unseen=1.0 if rates is None or count is not None else rates.unseen,
         )
+
+    def _only(self, there: npt.NDArray[np.bool_]) -> tuple[Index, Keys, Index]:
+        """Of some of the panes and keys each pane's start and key's number, and the keys that are among them."""
+        key = self._key[there]
+        found = np.zeros(len(self._keys), dtype=bool)
+        found[key] = True
+        return self._start[there], self._keys.only(found), (np.cumsum(found) - 1)[key]
 
 
 class _Counted:
