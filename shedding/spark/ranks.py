@@ -30,19 +30,25 @@ def deepest_rank(side: Side, timeline: Timeline, start: int, end: int, legs: Seq
         return None
     whole = start - start % long, end + -end % long
     counts = side.counts(*whole) if side.arrivals.counted(layout.id, *whole) else None
-    return None if counts is None else deepest_of_counts(counts, side.keyset.keys, legs, long)
+    return None if counts is None else deepest_of_counts(counts, side.keyset.keys, legs, (start, end), long)
 
 
-def deepest_of_counts(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates], pane: int) -> int:
+def deepest_of_counts(
+    counts: pa.Table, names: Sequence[str], legs: Sequence[Rates], stretch: tuple[int, int], pane: int
+) -> int:
     """The same from the rows per pane and key, where no pane of ranks or of the counts crosses a border of `pane`.
 
-    A kept row has u below its key's rate, and its source no more rows of its pane and key than were counted.
+    A kept row has u below its key's rate, and its source no more rows of its pane and key than were counted. Keys that
+    have rows beyond the stretch only are not asked for.
     """
     keys, (key,) = align([counts], names)
     start = counts.column("pane_start").to_numpy().astype(np.int64)
+    asked = np.zeros(len(keys), dtype=bool)
+    asked[key[(start >= stretch[0]) & (start < stretch[1])]] = True
+    rate = np.where(asked, _largest_rates(keys, legs), 0.0)
     groups, (place,) = align([pa.table({"pane": start // pane, "key": key})], ["pane", "key"])
     rows = np.bincount(place, counts.column("rows").to_numpy(), minlength=len(groups)).astype(np.float64)
-    return int(rank_limit(_largest_rates(keys, legs)[groups.columns[1].to_numpy()], rows).max(initial=1))
+    return int(rank_limit(rate[groups.columns[1].to_numpy()], rows).max(initial=1))
 
 
 def expected_rows(counts: pa.Table, names: Sequence[str], legs: Sequence[Rates]) -> float:

@@ -96,7 +96,7 @@ def first_ranks(ranked: DataFrame, counted: pa.Table, legs: list[Rates]) -> Data
 
     from shedding.spark.ranks import deepest_of_counts
 
-    return ranked.where(sf.col("_rank") <= deepest_of_counts(counted, ["route"], legs, TIMELINE.slot))
+    return ranked.where(sf.col("_rank") <= deepest_of_counts(counted, ["route"], legs, (0, DAY), DAY))
 
 
 def rates(policy: str, keys: Keys, population: np.ndarray, fraction: float) -> Rates:

@@ -88,9 +88,18 @@ def test_the_fullest_pane_says_how_deep_a_scan_must_go_short_or_long() -> None:
     })  # fmt: skip
     keys, _ = align([counts], ["route"])
     legs = [Rates("some", keys, np.array([0.5, 0.1])), Rates("less", keys, np.array([0.2, 0.0]))]
-    assert deepest_of_counts(counts, ["route"], legs, MINUTE) == 8
-    assert deepest_of_counts(counts, ["route"], legs, 2 * MINUTE) == 15
-    assert deepest_of_counts(counts.slice(0, 0), ["route"], legs, MINUTE) == 1
+    day = (0, 5 * MINUTE)
+    assert deepest_of_counts(counts, ["route"], legs, day, MINUTE) == 8
+    assert deepest_of_counts(counts, ["route"], legs, day, 2 * MINUTE) == 15
+    assert deepest_of_counts(counts.slice(0, 0), ["route"], legs, day, MINUTE) == 1
+
+
+def test_keys_that_a_stretch_does_not_hold_make_no_scan_of_it_deeper() -> None:
+    counts = pa.table({"pane_start": [0, MINUTE, MINUTE], "route": ["a", "a", "new"], "rows": [10, 10, 1000]})
+    keys, _ = align([counts.slice(0, 1)], ["route"])
+    legs = [Rates("some", keys, np.array([0.5]), unseen=1.0)]
+    assert deepest_of_counts(counts, ["route"], legs, (0, MINUTE), 2 * MINUTE) == 11
+    assert deepest_of_counts(counts, ["route"], legs, (MINUTE, 2 * MINUTE), 2 * MINUTE) == 1001
 
 
 def test_ranks_of_other_keys_or_panes_or_of_a_part_of_the_rows_bound_nothing(city: tuple[Settings, Catalog]) -> None:
