@@ -16,6 +16,7 @@ from pyspark.sql import functions as fn
 
 from shedding.spec.dataset import ColumnSpec, EventTimeSpec
 from shedding.spec.durations import format_instant
+from shedding.spec.notations import has_zone, without_optional_zone
 
 _MICROS_PER_UNIT = {"seconds": 1e6, "milliseconds": 1e3, "microseconds": 1.0, "nanoseconds": 1e-3}
 _WRONG_TYPE = {
@@ -176,7 +177,7 @@ def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:
         moment = _moment(column, raw)
         if column.type == "date":
             return moment.cast("date")
-        return moment if zone == "UTC" else fn.when(raw.rlike(_ZONED), moment).otherwise(_to_utc(moment, zone))
+        return moment if zone == "UTC" else fn.when(_zoned(column, raw), moment).otherwise(_to_utc(moment, zone))
     return raw.try_cast(column.type)
 
 
@@ -184,6 +185,19 @@ _ZONED = (
     r"(?i)(\d\s*(z|utc|gmt|[+-]\d{1,2}:?\d{2})"
     r"|:\d{1,2}([.]\d+)?\s*([a-z][a-z0-9_/+-]*|[+-]\d{1,2}(:?\d{2}){0,2}))\s*$"  # also a zone's name, or hours alone
 )
+
+
+def _zoned(column: ColumnSpec, raw: Column) -> Column:
+    """Whether a text tells its zone; by a pattern it does if it must, or if it fits no more once that may be left out.
+
+    The pattern says so, not the text: the year of 15-11-2024 is no offset, nor is the PM of 10:15:00 PM a zone.
+    """
+    if column.format is None:
+        return raw.rlike(_ZONED)
+    bare = without_optional_zone(column.format)
+    if bare == column.format or has_zone(bare):
+        return fn.lit(has_zone(bare))
+    return fn.try_to_timestamp(raw, fn.lit(bare)).isNull()
 
 
 def _moment(column: ColumnSpec, raw: Column) -> Column:
