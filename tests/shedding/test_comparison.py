@@ -66,6 +66,12 @@ def test_legs_named_twice_count_once_and_near_budgets_are_two_legs():
         assert (line["windows"], line["missing_keys"]) == (alone["windows"], alone["missing_keys"])
 
 
+def test_a_query_without_keys_is_compared_also_where_its_windows_reach_into_a_slot_without_rows():
+    lines = experiment(make_query(group_by=[]), make_rows(), [Leg("optimal", 0.1), Leg("oracle", 1.0)], ["plain"])
+    assert lines["optimal", 0.1, "plain", "mean"]["processed_fraction"] == pytest.approx(0.1, rel=0.1)
+    assert lines["oracle", 1.0, "plain", "mean"]["mean_error"] == pytest.approx(0, abs=1e-12)
+
+
 def test_everything_sampled_is_exact():
     lines = experiment(make_query(), make_rows(), [Leg("uniform", 1.0)], ["plain"])
     assert lines["uniform", 1.0, "plain", "mean"]["mean_error"] == pytest.approx(0, abs=1e-12)
