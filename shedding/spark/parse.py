@@ -90,13 +90,14 @@ def column_checks(columns: list[ColumnSpec], kinds: Mapping[str, str]) -> list[C
         if column.required:
             check(value.isNull(), "missing")
         if column.min is not None:
-            check(value < column.min, f"below the minimum {column.min:g}", value)
+            check(value < column.min, f"below the minimum {column.min:.15g}", value)
         if column.max is not None:
-            check(value > column.max, f"above the maximum {column.max:g}", value)
+            check(value > column.max, f"above the maximum {column.max:.15g}", value)
         if column.one_of is not None:
             check(~value.isin(column.one_of), f"not one of {', '.join(column.one_of)}", value)
         if column.matches is not None:
-            check(~value.rlike(f"^(?:{column.matches})$"), f"does not match {column.matches}", value)
+            # Not $, which also stands before an end of line: the whole text must match, one at its end among it.
+            check(~value.rlike(rf"\A(?:{column.matches})\z"), f"does not match {column.matches}", value)
     return checks
 
 

@@ -1,12 +1,14 @@
-"""From what a file holds to the declared value: which texts tell their own zone."""
+"""From what a file holds to the declared value: which texts tell their own zone, and what breaks a constraint."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-from shedding.spark.parse import parsed
+from shedding.spark.parse import column_checks, parsed, raw_name
 from shedding.spec.dataset import ColumnSpec
 
 pytestmark = pytest.mark.spark
@@ -35,3 +37,24 @@ def test_a_pattern_says_whether_its_texts_tell_their_zone(
     column = ColumnSpec(name="at", type="timestamp", format=pattern)
     value = parsed(column, fn.lit(text), "string", "Europe/Berlin")
     assert spark.range(1).select(fn.date_format(value, "HH:mm")).first() == (told,)
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "reason"),
+    [
+        ({"matches": "[a-z]+"}, "abc", None),
+        ({"matches": "[a-z]+"}, "abc\n", "does not match [a-z]+: abc\n"),
+        ({"matches": "[a-z]+"}, "abc\u2028", "does not match [a-z]+: abc\u2028"),
+        ({"matches": "a|b"}, "ab", "does not match a|b: ab"),
+        ({"type": "int", "max": 1234567}, 1234568, "above the maximum 1234567: 1234568"),
+        ({"type": "double", "min": 0.1}, 0.05, "below the minimum 0.1: 0.05"),
+    ],
+)
+def test_a_broken_constraint_is_told_with_its_bound(
+    spark: SparkSession, declared: dict[str, Any], value: object, reason: str | None
+) -> None:
+    column = ColumnSpec.model_validate({"name": "x", **declared})
+    given = fn.lit(value).cast(column.type)
+    row = spark.range(1).select(given.alias("x"), given.alias(raw_name(0)))
+    checks = column_checks([column], {"x": column.type})
+    assert row.select(*[fn.when(check.broken, check.reason) for check in checks]).first()[-1] == reason
