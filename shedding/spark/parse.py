@@ -110,6 +110,11 @@ def unreadable(column: ColumnSpec, value: Column, raw: Column, kind: str) -> Che
     return Check(broken, fn.lit(column.name), reason)
 
 
+def micros_of(nanos: Column) -> Column:
+    """Whole microseconds of whole nanoseconds, cut and never rounded up: the last instant of a window stays in it."""
+    return fn.call_function("div", nanos - fn.pmod(nanos, fn.lit(1000)), fn.lit(1000))
+
+
 def event_time(spec: EventTimeSpec, types: Mapping[str, str], line: Column) -> Column:
     """A row's event time, null where it has none; `line` counts a file's records from 1."""
     if spec.arrival is not None:
@@ -119,8 +124,10 @@ def event_time(spec: EventTimeSpec, types: Mapping[str, str], line: Column) -> C
     value = fn.col(f"`{spec.column}`")
     if spec.unit == "timestamp":
         return value.cast("timestamp")
-    factor = _MICROS_PER_UNIT[spec.unit]
-    if types[spec.column] in ("int", "bigint") and factor >= 1:
+    factor, whole = _MICROS_PER_UNIT[spec.unit], types[spec.column] in ("int", "bigint")
+    if whole and spec.unit == "nanoseconds":
+        passed = micros_of(value.cast("bigint"))
+    elif whole:
         passed = fn.try_multiply(value.cast("bigint"), fn.lit(int(factor)))
     else:
         passed = fn.round(value * factor).try_cast("bigint")

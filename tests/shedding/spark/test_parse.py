@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-from shedding.spark.parse import column_checks, parsed, raw_name
-from shedding.spec.dataset import ColumnSpec
+from shedding.spark.parse import column_checks, event_time, micros_of, parsed, raw_name
+from shedding.spec.dataset import ColumnSpec, EventTimeSpec
 
 pytestmark = pytest.mark.spark
 
@@ -58,3 +58,12 @@ def test_a_broken_constraint_is_told_with_its_bound(
     row = spark.range(1).select(given.alias("x"), given.alias(raw_name(0)))
     checks = column_checks([column], {"x": column.type})
     assert row.select(*[fn.when(check.broken, check.reason) for check in checks]).first()[-1] == reason
+
+
+@pytest.mark.parametrize(
+    "nanos", [1709287199999999999, 1709287200000007000, -1, -2000, 0, 999, 2**63 - 1, -(2**63) + 808]
+)
+def test_nanoseconds_are_cut_to_the_microsecond_and_never_leave_their_window(spark: SparkSession, nanos: int) -> None:
+    given = spark.range(1).select(fn.lit(nanos).cast("bigint").alias("at"))
+    moment = event_time(EventTimeSpec(column="at", unit="nanoseconds"), {"at": "bigint"}, fn.lit(1))
+    assert given.select(micros_of(fn.col("at")), fn.unix_micros(moment)).first() == (nanos // 1000, nanos // 1000)
