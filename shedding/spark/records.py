@@ -170,7 +170,8 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
     for column in dataset.columns:
         name = column.source or column.name
         kinds[column.name] = types.get(name, "void")
-        given[name] = fn.col(f"`{name}`") if name in types else fn.lit(None)
+        quoted = name.replace("`", "``")
+        given[name] = fn.col(f"`{quoted}`") if name in types else fn.lit(None)
         if "[ns" in stored[name] and kinds[column.name] == "bigint":  # Spark has no such timestamps and reads numbers
             given[name] = fn.timestamp_micros(micros_of(given[name]))
             kinds[column.name] = "timestamp" if "tz=" in stored[name] else "timestamp_ntz"
