@@ -109,11 +109,13 @@ def compare(
 ) -> list[dict[str, Any]]:
     """One line per policy, budget, kind of estimate and measure, over all windows that end in `slots`.
 
+    A leg or kind that is named twice is one.
     The dataset's first slot, which nothing precedes, takes part as a prior and is left out of the figures.
     `processed_fraction` is measured, over both sides of a join; `total_fraction` adds the audited slots' other rows.
     `seconds` are those of the scan that all legs share (one a side) plus the leg's own estimation, `bytes` those of
     the files read.
     """
+    legs, estimates = list(dict.fromkeys(legs)), list(dict.fromkeys(estimates))
     timeline = query.timeline
     needed = sorted({s for slot in slots for s in timeline.slots_needed(slot)} | set(slots))
     audits = {a for slot in needed for a in plan.priors(slot)}

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 SPREAD_FLOOR = 0.01
 """Least spread of a key, relative to the median: a prior that saw no spread does not prove that there is none."""
 SPREAD_CEILING = 1e100
-"""Squares of larger spreads would overflow."""
+"""Squares of larger spreads would overflow, and those of spreads below its inverse vanish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _filled(column: Floats) -> Floats:
         return np.ones_like(column)
     middle = float(np.median(positive))
     filled = np.where(np.isnan(column), middle, np.where(np.isinf(column), positive.max(), column))
-    return np.asarray(np.clip(filled, SPREAD_FLOOR * middle, SPREAD_CEILING))
+    return np.asarray(np.clip(filled, max(SPREAD_FLOOR * middle, 1 / SPREAD_CEILING), SPREAD_CEILING))
 
 
 def _check_vector(name: str, values: Floats, keys: int) -> None:

@@ -49,8 +49,8 @@ class Leg:
 
     @property
     def name(self) -> str:
-        """What its panes are called in the experiment."""
-        return f"{self.policy}@{self.fraction:g}"
+        """What its panes are called in the experiment; no other leg's are, however near its budget."""
+        return f"{self.policy}@{self.fraction!r}"
 
 
 class Experiment:

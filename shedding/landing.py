@@ -205,7 +205,10 @@ def _header(path: Path, line: bytes, dataset: DatasetSpec) -> tuple[str, ...]:
         raise SourceError(f"{path}, line 1 is not UTF-8 text ({error}); deliver UTF-8") from error
     if mark in (None, "\t"):
         return tuple(name.strip().strip('"') for name in text.split(mark))
-    return tuple(name.strip() for name in next(csv.reader([text], delimiter=mark, skipinitialspace=True)))
+    try:
+        return tuple(name.strip() for name in next(csv.reader([text], delimiter=mark, skipinitialspace=True)))
+    except csv.Error as error:
+        raise SourceError(f"{path}, line 1 is no header ({error}); mend the file, or remove it") from error
 
 
 def _parquet_layout(path: Path) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from shedding.allocation import Allocation
 from shedding.concept import Concept
 from shedding.keys import Keys, align
@@ -28,8 +30,12 @@ class SlotConcept:
         return budget
 
     def rates(self, leg: str, made: Allocation, budget: float) -> tuple[Rates, ...]:
-        """The allocation as rates over the keys, one for each side of the query."""
-        return (Rates(leg, self.keys, made.rates, made.unseen_rate),)
+        """The allocation as rates over the keys, one for each side of the query.
+
+        A query without keys has its one key also in a slot without rows, where nothing was allocated to it.
+        """
+        values = made.rates if len(self.concept) else np.full(len(self.keys), made.unseen_rate)
+        return (Rates(leg, self.keys, values, made.unseen_rate),)
 
 
 def learn_side(query: QuerySpec, priors: Priors, slot: int) -> SlotConcept:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from shedding.errors import SluiceError
 from shedding.spec.durations import LONGEST, format_instant, parse_instant
 
+PICTURES = (".png", ".svg", ".pdf", ".jpg")
 _FIRST, _END = parse_instant("0001-01-01") + 2 * LONGEST, parse_instant("9999-12-31") - 2 * LONGEST
 
 
@@ -38,3 +40,13 @@ def interval(arguments: argparse.Namespace) -> tuple[int, int] | None:
     if start >= end:
         raise SluiceError(f"--from {format_instant(start)} is not before --to {format_instant(end)}; swap them")
     return start, end
+
+
+def checked_picture(file: Path | None) -> None:
+    """Refuse, before any work is done for it, the file of a picture that could not be written."""
+    if file is None:
+        return
+    if not file.absolute().parent.is_dir():
+        raise SluiceError(f"--plot {file}: its directory does not exist; make it, or name another file")
+    if file.is_dir() or file.suffix.lower() not in PICTURES:
+        raise SluiceError(f"--plot {file}: no file of a picture; name one that ends in {', '.join(PICTURES)}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shedding.cli.arguments import add_interval, interval
+from shedding.cli.arguments import add_interval, checked_picture, interval
 from shedding.cli.progress import Progress
 from shedding.cli.rendering import render
 from shedding.config import Settings
@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     _check(query, policies, arguments.estimates)
     span = interval(arguments)
     assert span is not None  # both options are required
+    checked_picture(arguments.plot)
     lines = _compare(arguments, settings, policies, span)
     columns = SHOWN if arguments.format != "table" else [c for c in SHOWN if c not in ("imputed_keys", "bytes")]
     print(render(lines, columns, arguments.format))

@@ -8,10 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shedding.cli.arguments import checked_picture
 from shedding.cli.progress import Progress
 from shedding.cli.rendering import render
 from shedding.config import Settings
-from shedding.errors import NotReadyError, SluiceError, SpecError
+from shedding.errors import NotReadyError, SpecError
 from shedding.spec import Catalog, load_catalog
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.durations import format_duration, format_instant, parse_duration
@@ -45,8 +46,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.by is not None:
         keys = [word.strip() for word in arguments.by.split(",") if word.strip()]
     _check(dataset, keys)
-    if arguments.plot is not None and not arguments.plot.absolute().parent.is_dir():
-        raise SluiceError(f"--plot {arguments.plot}: its directory does not exist; make it, or name another file")
+    checked_picture(arguments.plot)
     from shedding.arrivals import Arrivals
 
     arrivals = Arrivals.load(settings, dataset.name)

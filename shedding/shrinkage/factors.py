@@ -12,6 +12,13 @@ from shedding.shrinkage.size_classes import CLASSES
 
 OUTLIER = 4.0
 """Deviations are clipped at this many of their own standard deviations."""
+FAR = 2.0
+"""A window that moved by so many standard deviations of its median key moved as a whole, whatever was expected."""
+CERTAIN = 4.0
+"""And so many standard errors of the factor itself."""
+FEWEST = 5
+LEAST = 0.01
+_STEPS, _CLOSE = 100, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +42,47 @@ def window_factors(prior: Prior, observed: Floats, noise: Floats, overall2: floa
 
     Weighted mean of y / p - 1 with weights 1 / (V + P), shrunk to 0 by its expected squared size `overall2`, then the
     same in each class with `class2`. Infinite sizes mean no shrinkage (what an audit measures). Guarantee: without an
-    observation the factors are 1 and their variances the expected sizes.
+    observation the factors are 1 and their variances the expected sizes; a movement that most keys share, 5 or more,
+    is found whatever its size, though no window ever moved so far.
     """
     usable = np.isfinite(observed) & np.isfinite(noise)
     expected, total = prior.mean[usable], noise[usable] + prior.variance[usable]
     weight = 1 / np.maximum(total, 1e-300)
     bound = OUTLIER * np.sqrt(total)
-    moved = np.clip(observed[usable] / expected - 1, -bound, bound)
-    shift, variance = _shrunk(np.array([(weight * moved).sum()]), np.array([weight.sum()]), overall2)
-    overall = 1 + float(shift[0])
+    overall, variance = _common(observed[usable] / expected, weight, bound, overall2)
     j = classes_of(prior)[usable]
     rest = np.clip(observed[usable] / (expected * overall) - 1, -bound, bound)
     sums = np.bincount(j, weight * rest, minlength=CLASSES).astype(np.float64)
     weights = np.bincount(j, weight, minlength=CLASSES).astype(np.float64)
     by_class, class_variance = _shrunk(sums, weights, class2)
-    return Factors(overall, float(variance[0]), 1 + by_class, class_variance)
+    return Factors(overall, variance, 1 + by_class, class_variance)
+
+
+def _common(level: Floats, weight: Floats, bound: Floats, size: float) -> tuple[float, float]:
+    """The factor that the keys share, and its relative variance.
+
+    Clipped around 1, a window in which all is ten times dearer looks like a window of wild keys, and shrinkage takes
+    it for chance. So where the centre of the levels is `FAR` from 1, up or down, and certainly so, it is the factor.
+    """
+    if level.size >= FEWEST:
+        centre, noise = _centre(level, weight, bound), 1 / float(weight.sum())
+        far = max(centre, 1 / centre) - 1 > FAR * float(np.median(bound)) / OUTLIER
+        if far and (centre - 1) ** 2 > CERTAIN**2 * noise:
+            return centre, noise
+    moved = np.clip(level - 1, -bound, bound)
+    shift, variance = _shrunk(np.array([(weight * moved).sum()]), np.array([weight.sum()]), size)
+    return 1 + float(shift[0]), float(variance[0])
+
+
+def _centre(level: Floats, weight: Floats, bound: Floats) -> float:
+    """The c around which the levels, level / c - 1 clipped at their bounds, cancel out (Huber 1964)."""
+    centre = 1.0
+    for _ in range(_STEPS):
+        step = float(np.average(np.clip(level / centre - 1, -bound, bound), weights=weight))
+        centre = max(centre * (1 + step), LEAST)
+        if abs(step) <= _CLOSE:
+            break
+    return centre
 
 
 def _shrunk(sums: Floats, weights: Floats, size: float) -> tuple[Floats, Floats]:

@@ -14,6 +14,7 @@ from shedding.moments import Floats
 from shedding.shrinkage.calibrated import Calibration, sample_class
 from shedding.shrinkage.factors import window_factors
 from shedding.shrinkage.prior import Prior
+from shedding.shrinkage.refuted import as_sampled
 
 TRANSLATION = 2.0
 TRANSLATION_FROM = 8.0
@@ -42,14 +43,21 @@ class Model:
 
     @classmethod
     def of(cls, sampled: Sampled, prior: Prior, factor2: float, class2: float) -> Model:
-        """The model of a window whose factors have the expected sizes (variances) `factor2` and `class2`."""
+        """The model of a window whose factors have the expected sizes (variances) `factor2` and `class2`.
+
+        A prior that the sample refutes gives way to it (`as_sampled`).
+        """
         if sampled.population.shape != prior.mean.shape:
             raise DataError(
                 f"a sample of {sampled.population.size} keys and a prior of {prior.mean.size}; align both over the keys"
             )
         spread2 = prior.with_sample(sampled)
         noise = np.where(sampled.count > 0, spread2 / np.maximum(sampled.effective, 1e-300), np.nan)
-        factors = window_factors(prior, sampled.rest + prior.shift, noise, factor2, class2)
+        observed = sampled.rest + prior.shift
+        factors = window_factors(prior, observed, noise, factor2, class2)
+        believed = as_sampled(prior, factors, observed, noise)
+        if believed is not prior:
+            prior, factors = believed, window_factors(believed, observed, noise, factor2, class2)
         mean, variance = factors.apply(prior)
         still_zero = prior.zero & ((sampled.count <= 0) | ((sampled.mean == 0) & (sampled.m2 == 0)))
         return cls(sampled, mean, variance, spread2, prior.shift, still_zero)

@@ -16,6 +16,7 @@ from pyspark.sql import functions as fn
 
 from shedding.spec.dataset import ColumnSpec, EventTimeSpec
 from shedding.spec.durations import format_instant
+from shedding.spec.notations import has_zone, without_optional_zone
 
 _MICROS_PER_UNIT = {"seconds": 1e6, "milliseconds": 1e3, "microseconds": 1.0, "nanoseconds": 1e-3}
 _WRONG_TYPE = {
@@ -89,13 +90,14 @@ def column_checks(columns: list[ColumnSpec], kinds: Mapping[str, str]) -> list[C
         if column.required:
             check(value.isNull(), "missing")
         if column.min is not None:
-            check(value < column.min, f"below the minimum {column.min:g}", value)
+            check(value < column.min, f"below the minimum {column.min:.15g}", value)
         if column.max is not None:
-            check(value > column.max, f"above the maximum {column.max:g}", value)
+            check(value > column.max, f"above the maximum {column.max:.15g}", value)
         if column.one_of is not None:
             check(~value.isin(column.one_of), f"not one of {', '.join(column.one_of)}", value)
         if column.matches is not None:
-            check(~value.rlike(f"^(?:{column.matches})$"), f"does not match {column.matches}", value)
+            # Not $, which also stands before an end of line: the whole text must match, one at its end among it.
+            check(~value.rlike(rf"\A(?:{column.matches})\z"), f"does not match {column.matches}", value)
     return checks
 
 
@@ -108,6 +110,11 @@ def unreadable(column: ColumnSpec, value: Column, raw: Column, kind: str) -> Che
     return Check(broken, fn.lit(column.name), reason)
 
 
+def micros_of(nanos: Column) -> Column:
+    """Whole microseconds of whole nanoseconds, cut and never rounded up: the last instant of a window stays in it."""
+    return fn.call_function("div", nanos - fn.pmod(nanos, fn.lit(1000)), fn.lit(1000))
+
+
 def event_time(spec: EventTimeSpec, types: Mapping[str, str], line: Column) -> Column:
     """A row's event time, null where it has none; `line` counts a file's records from 1."""
     if spec.arrival is not None:
@@ -117,8 +124,10 @@ def event_time(spec: EventTimeSpec, types: Mapping[str, str], line: Column) -> C
     value = fn.col(f"`{spec.column}`")
     if spec.unit == "timestamp":
         return value.cast("timestamp")
-    factor = _MICROS_PER_UNIT[spec.unit]
-    if types[spec.column] in ("int", "bigint") and factor >= 1:
+    factor, whole = _MICROS_PER_UNIT[spec.unit], types[spec.column] in ("int", "bigint")
+    if whole and spec.unit == "nanoseconds":
+        passed = micros_of(value.cast("bigint"))
+    elif whole:
         passed = fn.try_multiply(value.cast("bigint"), fn.lit(int(factor)))
     else:
         passed = fn.round(value * factor).try_cast("bigint")
@@ -176,7 +185,7 @@ def _from_text(column: ColumnSpec, raw: Column, zone: str) -> Column:
         moment = _moment(column, raw)
         if column.type == "date":
             return moment.cast("date")
-        return moment if zone == "UTC" else fn.when(raw.rlike(_ZONED), moment).otherwise(_to_utc(moment, zone))
+        return moment if zone == "UTC" else fn.when(_zoned(column, raw), moment).otherwise(_to_utc(moment, zone))
     return raw.try_cast(column.type)
 
 
@@ -184,6 +193,19 @@ _ZONED = (
     r"(?i)(\d\s*(z|utc|gmt|[+-]\d{1,2}:?\d{2})"
     r"|:\d{1,2}([.]\d+)?\s*([a-z][a-z0-9_/+-]*|[+-]\d{1,2}(:?\d{2}){0,2}))\s*$"  # also a zone's name, or hours alone
 )
+
+
+def _zoned(column: ColumnSpec, raw: Column) -> Column:
+    """Whether a text tells its zone; by a pattern it does if it must, or if it fits no more once that may be left out.
+
+    The pattern says so, not the text: the year of 15-11-2024 is no offset, nor is the PM of 10:15:00 PM a zone.
+    """
+    if column.format is None:
+        return raw.rlike(_ZONED)
+    bare = without_optional_zone(column.format)
+    if bare == column.format or has_zone(bare):
+        return fn.lit(has_zone(bare))
+    return fn.try_to_timestamp(raw, fn.lit(bare)).isNull()
 
 
 def _moment(column: ColumnSpec, raw: Column) -> Column:

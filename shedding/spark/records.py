@@ -25,7 +25,7 @@ from shedding.spark.lines import (
     tidied,
     typed_row,
 )
-from shedding.spark.parse import Check, parsed, raw_name, unreadable
+from shedding.spark.parse import Check, micros_of, parsed, raw_name, unreadable
 from shedding.spark.source_column import by_source, source_column
 from shedding.spec.dataset import (
     ColumnSpec,
@@ -170,9 +170,10 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
     for column in dataset.columns:
         name = column.source or column.name
         kinds[column.name] = types.get(name, "void")
-        given[name] = fn.col(f"`{name}`") if name in types else fn.lit(None)
+        quoted = name.replace("`", "``")
+        given[name] = fn.col(f"`{quoted}`") if name in types else fn.lit(None)
         if "[ns" in stored[name] and kinds[column.name] == "bigint":  # Spark has no such timestamps and reads numbers
-            given[name] = fn.timestamp_micros(fn.floor(given[name] / 1000))
+            given[name] = fn.timestamp_micros(micros_of(given[name]))
             kinds[column.name] = "timestamp" if "tz=" in stored[name] else "timestamp_ntz"
         if kinds[column.name].split("(")[0] not in _SOURCES.get(column.type, _NUMBERS):
             raise SourceError(

@@ -18,11 +18,32 @@ _MOST = {"G": 4, "y": 6, "M": 4, "L": 4, "d": 2, "D": 3, "a": 1, "h": 2, "H": 2,
 _TOO_FEW = frozenset({"V", "OO", "OOO"})
 _QUOTED = re.compile(r"'[^']*'")
 _RUN = re.compile(r"([A-Za-z])\1*")
+_ZONE = r"(?:[VzOXx]|'\s*(?i:z|utc|gmt)\s*')"
+_HAS_ZONE = re.compile(rf"(?:'[^']*'|[^'])*{_ZONE}(?:'[^']*'|[^'])*")
+_OPTIONAL_ZONE = re.compile(rf"\[(?:'[^']*'|[^\[\]'])*{_ZONE}(?:'[^']*'|[^\[\]'])*\]")
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-8]):[0-5]\d")
 _ESCAPED = re.compile(r"\\Q.*?(?:\\E|$)|\\[pPxN]\{[^}]*\}|\\[pP][A-Z]|\\.", re.DOTALL)
 _CLASS = re.compile(r"\[\^?\]?[^\]]*\]")
 _NOT_JAVA = re.compile(r"\(\?(?:P|\(|#|<\w*_|[a-z]*[aL])|\\[gijlmoqyCFIJKLMOTUY]|\{(?!\d+(?:,\d*)?\})")
 """What Python takes and Java does not: its own groups, letters that escape nothing, a bracket that repeats nothing."""
+
+
+def has_zone(pattern: str) -> bool:
+    """Whether texts of a date pattern tell their zone: by its letters, or by a quoted Z, UTC or GMT.
+
+    >>> has_zone("yyyy-MM-dd'T'HH:mm:ss'Z'"), has_zone("MM/dd/yyyy hh:mm:ss a")
+    (True, False)
+    """
+    return _HAS_ZONE.fullmatch(pattern) is not None
+
+
+def without_optional_zone(pattern: str) -> str:
+    """The date pattern of the texts that leave an optional zone out.
+
+    >>> without_optional_zone("yyyy-MM-dd[ HH:mm[ XXX]]")
+    'yyyy-MM-dd[ HH:mm]'
+    """
+    return _OPTIONAL_ZONE.sub("", pattern)
 
 
 def _date_pattern(text: str) -> str:

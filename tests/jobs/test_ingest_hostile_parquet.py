@@ -204,6 +204,17 @@ def test_parquet_of_pandas_is_read_and_types_that_say_nothing_refused(spark: Spa
     assert quarantined(spark, own) == {("exact.parquet", 2, "seats", "not a whole number that fits 32 bits: 3.7")}
 
 
+def test_columns_are_read_by_whatever_name_the_file_has_for_them(spark: SparkSession, own: Settings) -> None:
+    spec = RIDES.replace("name: seats,", 'name: seats, source: "a`b.c",').replace(
+        "name: fare,", 'name: fare, source: "x, {}",'
+    )
+    own = own.model_copy(update={"specs": write_specs(own.landing / "specs", [spec], [])})
+    put(own, "odd", seats=None, fare=None, **{"a`b.c": pa.array([4], pa.int32()), "x, {}": pa.array([2.5])})
+
+    assert run(spark, own).kept == 1
+    assert [(row["seats"], row["fare"]) for row in raw(spark, own)] == [(4, 2.5)]
+
+
 def test_timestamps_of_hive_and_of_pandas_are_read_side_by_side(spark: SparkSession, own: Settings) -> None:
     put(own, "pandas", at=pa.array([NOON], pa.timestamp("ns")))
     hive = pa.table({"at": [NOON], "seats": pa.array([3], pa.int32()), "fare": [1.5]})

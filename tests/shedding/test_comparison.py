@@ -55,6 +55,23 @@ def test_ratios_and_quantiles_of_keys_that_a_few_others_tell_are_covered():
         assert np.mean([line["coverage"] for line in lines]) >= 0.9
 
 
+def test_legs_named_twice_count_once_and_near_budgets_are_two_legs():
+    query, rows = make_query(audit={"one_in": 2}), make_rows()
+    once = experiment(query, rows, [Leg("uniform", 0.05)], ["plain"])
+    near = Leg("uniform", 0.050000001)
+    lines = experiment(query, rows, [Leg("uniform", 0.05), Leg("uniform", 0.05), near], ["plain", "plain"])
+    assert {line[1] for line in lines} == {0.05, near.fraction}
+    for budget in (0.05, near.fraction):
+        line, alone = (found["uniform", at, "plain", "mean"] for found, at in ((lines, budget), (once, 0.05)))
+        assert (line["windows"], line["missing_keys"]) == (alone["windows"], alone["missing_keys"])
+
+
+def test_a_query_without_keys_is_compared_also_where_its_windows_reach_into_a_slot_without_rows():
+    lines = experiment(make_query(group_by=[]), make_rows(), [Leg("optimal", 0.1), Leg("oracle", 1.0)], ["plain"])
+    assert lines["optimal", 0.1, "plain", "mean"]["processed_fraction"] == pytest.approx(0.1, rel=0.1)
+    assert lines["oracle", 1.0, "plain", "mean"]["mean_error"] == pytest.approx(0, abs=1e-12)
+
+
 def test_everything_sampled_is_exact():
     lines = experiment(make_query(), make_rows(), [Leg("uniform", 1.0)], ["plain"])
     assert lines["uniform", 1.0, "plain", "mean"]["mean_error"] == pytest.approx(0, abs=1e-12)

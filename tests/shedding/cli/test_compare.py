@@ -46,6 +46,13 @@ def test_a_dataset_without_rows_says_where_to_look_before_java_starts(settings, 
         arguments.run(arguments, settings)
 
 
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_compared(settings, monkeypatch):
+    monkeypatch.setattr(compare, "_compare", lambda *_: pytest.fail("rows were compared"))
+    arguments = parse("taxi_route_fare", *INTERVAL, "--plot", "nowhere/error.png")
+    with pytest.raises(SluiceError, match="its directory does not exist; make it"):
+        arguments.run(arguments, settings)
+
+
 def test_the_picture_is_written(settings, tmp_path):
     from shedding.spec import load_catalog
 

@@ -73,6 +73,7 @@ def test_a_dataset_without_rows_says_how_to_get_some(city: Settings, capsys: pyt
         (["--by", "colour"], "has no such column; it has: pickup_datetime, route"),
         (["--by", "route,route"], "names a column twice"),
         (["--plot", "nowhere/x.png"], "its directory does not exist"),
+        (["--plot", "x.txt"], "no file of a picture; name one that ends in .png, .svg, .pdf, .jpg"),
     ],
 )
 def test_what_cannot_be_profiled_is_refused_before_any_work(

@@ -40,6 +40,21 @@ def test_calibrated_intervals_cover_95_percent_with_or_without_a_mean_near_zero(
     assert 0.93 <= np.mean(held[2:]) <= 0.975
 
 
+@pytest.mark.parametrize("apart", [0.0, 0.8], ids=["together", "apart"])
+@pytest.mark.parametrize("factor", [0.2, 1.0, 10.0])
+def test_a_window_unlike_any_audit_is_still_covered_and_its_error_told(factor, apart):
+    world = World(keys=400, drift=0.05)
+    prior = History.of(world.audits()).prior(world.population)
+    world.base *= np.exp(np.random.default_rng(3).normal(0, apart, world.keys))
+    rows = world.window(factor)
+    truth, sample = exact(rows).mean, sampled(rows, np.arange(world.keys) % 3)
+    answer = shrink(sample, prior, Calibration(drift=0.003, factor2=0.003, class2=0.001)).estimate
+    left = sample.count < sample.population
+    assert np.mean((answer.low <= truth) & (truth <= answer.high), where=left) > 0.9
+    told = 0.8 * answer.deviation / np.abs(answer.value)
+    assert np.mean(told, where=left) > 0.5 * np.mean(np.abs(answer.value / truth - 1), where=left)
+
+
 def test_a_key_seen_whole_is_exact_and_its_interval_a_point():
     world = World(keys=50)
     prior = History.of(world.audits(), near_zero=True).prior(world.population)
