@@ -16,7 +16,8 @@ FAR = 2.0
 """A window that moved by so many standard deviations of its median key moved as a whole, whatever was expected."""
 CERTAIN = 4.0
 """And so many standard errors of the factor itself."""
-FEWEST = 5
+FEWEST = 20
+"""Sampled keys that can show it: the few of a quiet hour move that far by chance."""
 LEAST = 0.01
 _STEPS, _CLOSE = 100, 1e-9
 
@@ -42,7 +43,7 @@ def window_factors(prior: Prior, observed: Floats, noise: Floats, overall2: floa
 
     Weighted mean of y / p - 1 with weights 1 / (V + P), shrunk to 0 by its expected squared size `overall2`, then the
     same in each class with `class2`. Infinite sizes mean no shrinkage (what an audit measures). Guarantee: without an
-    observation the factors are 1 and their variances the expected sizes; a movement that most keys share, 5 or more,
+    observation the factors are 1 and their variances the expected sizes; a movement that most keys share, 20 or more,
     is found whatever its size, though no window ever moved so far.
     """
     usable = np.isfinite(observed) & np.isfinite(noise)

@@ -20,6 +20,8 @@ def spark_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
+        # Else `${env:HOME}` in a text of a specification's condition is read as what the environment has.
+        "spark.sql.variable.substitute": "false",
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
         # Small logs: without these a small commit runs 50 to 200 tasks.
         "spark.databricks.delta.snapshotPartitions": "2",
