@@ -200,6 +200,19 @@ def test_exact_rows_of_newer_raw_rows_never_join_a_judged_answer(
         repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
 
 
+def test_a_counted_key_whose_rows_the_repair_does_not_find_is_missing_to_the_gate(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = make_query(LIMITS)
+    refused(settings, query, audited=False)
+    found = Answer(query, keys=["k03"], values=[19.0]).rows("exact").drop_columns(["slot", "leg"])
+    monkeypatch.setattr(module._Work, "same_rows", lambda _: True)
+    monkeypatch.setattr(module._Work, "_computed", lambda *_: (found, 20.0, 100))
+    repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    verdict = judge(settings, query, SLOT, "run", attempt=1)
+    assert "missing_keys" in [check.name for check in verdict.failed]
+
+
 def test_a_top_query_still_shows_its_top_alone_when_its_exact_rows_are_published(settings: Settings) -> None:
     query = make_query(LIMITS, top={"by": "fare", "n": 40})
     answer = refused(settings, query)
