@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from expectations.verdict import Verdict, read_verdict
 from shedding.config import Settings
 from shedding.errors import DataError
+from shedding.spec.durations import format_instant
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, same_type, slot_name
 
@@ -25,7 +26,8 @@ def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, r
 
     Guarantees: the rows are those of the versions that the verdict names; without a recorded verdict that passed
     nothing is written (VerdictError, DataError); `revision` is one more than the slot's last, also when publishers
-    race; a schema change that is not additive is refused before anything is written.
+    race; a schema change that is not additive is refused before anything is written. What is replaced are the windows
+    that end in the slot: no window is there twice or gone, whatever `schedule.every` they were published under.
     """
     recorded = read_verdict(settings, query.name, slot, run_id, verdict.attempt)
     if not (recorded.passed and verdict.passed):
@@ -35,7 +37,7 @@ def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, r
     _refuse_narrowing(query, table.schema(), _published(query, rows, slot, policy, run_id, 1).schema)
     version, _ = table.revise(
         lambda revision: _published(query, rows, slot, policy, run_id, revision),
-        where={"slot": slot_name(slot)},
+        where={"window_end": (format_instant(slot), format_instant(slot + query.timeline.slot))},
         counter=f"{query.name}/{slot_name(slot)}",
         metadata={**_metadata(query, slot, recorded, run_id), "policy": policy},
     )

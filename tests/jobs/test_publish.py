@@ -15,6 +15,7 @@ from expectations.verdict import Check, Verdict, decide, write_verdict
 from jobs.publish import publish, quarantine
 from shedding.config import Settings
 from shedding.errors import DataError, VerdictError
+from shedding.spec.durations import parse_instant
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
 from tests.expectations.answers import HOUR, SLOT, Answer, make_query
@@ -91,6 +92,21 @@ def test_other_slots_keep_their_rows(settings: Settings) -> None:
     rows = published(settings).read()
     assert rows.num_rows == 2 + 8
     assert set(rows["slot"].to_pylist()) == {slot_name(SLOT), slot_name(SLOT + HOUR)}
+
+
+@pytest.mark.parametrize("hours", [(1, 2), (2, 1)], ids=["longer", "shorter"])
+def test_a_changed_schedule_leaves_no_window_twice_and_none_out(settings: Settings, hours: tuple[int, int]) -> None:
+    before, after = (make_query(schedule={"every": f"{every} hours"}) for every in hours)
+    for slot in range(SLOT, SLOT + 4 * HOUR, before.timeline.slot):
+        publish(settings, before, slot, judged(settings, Answer(before, slot=slot)), "run")
+    publish(settings, after, SLOT, judged(settings, Answer(after, values=[9.0] * 4), run_id="again"), "again")
+    rows = published(settings).read().to_pylist()
+    assert sorted((parse_instant(row["window_start"]), row["route"]) for row in rows) == [
+        (SLOT + half * HOUR // 2, key) for half in range(8) for key in "abcd"
+    ]
+    assert {parse_instant(row["window_start"]) - SLOT for row in rows if row["run_id"] == "again"} == {
+        half * HOUR // 2 for half in range(2 * hours[1])
+    }
 
 
 def test_the_version_that_was_judged_is_published_and_not_a_later_one(settings: Settings) -> None:
