@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from expectations.gate import judge
 from expectations.verdict import Check, Verdict, decide, write_verdict
 from jobs.publish import publish, quarantine
 from shedding.config import Settings
@@ -182,6 +183,19 @@ def test_an_added_measure_adds_columns_and_older_rows_read_null(settings: Settin
     rows = published(settings).read()
     assert rows.filter([s == slot_name(SLOT) for s in rows["slot"].to_pylist()])["total"].null_count == 8
     assert rows["total"].null_count == 8
+
+
+def test_an_answer_to_what_the_query_asked_before_is_neither_judged_nor_published(settings: Settings) -> None:
+    query = make_query()
+    fare, total = ({"name": name, "agg": "sum", "column": "fare_amount"} for name in ("fare", "total"))
+    changed = make_query(measures=[fare, total])
+    judged(settings, Answer(changed, slot=SLOT + HOUR))  # gives results/fares the column, null in the other slot
+    verdict = judged(settings, Answer(query))
+    with pytest.raises(DataError, match=r"fares\.yaml has changed since it was computed; run `sluice run fares --from"):
+        judge(settings, changed, SLOT, "run")
+    with pytest.raises(DataError, match=r"fares\.yaml has changed since"):
+        publish(settings, changed, SLOT, verdict, "run")
+    assert not published(settings).exists()
 
 
 @pytest.mark.parametrize(

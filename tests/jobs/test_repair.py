@@ -12,6 +12,7 @@ from jobs import repair as module
 from jobs.publish import publish
 from jobs.repair import repair, repair_slot
 from shedding.config import Settings
+from shedding.dependence import spec_fingerprint
 from shedding.spark import session
 from shedding.spec import Catalog
 from shedding.spec.query import QuerySpec
@@ -69,7 +70,9 @@ def test_the_run_rows_point_to_the_mended_results_and_keep_what_they_were_made_o
     repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
     runs = [row for row in Table(settings.table("runs", "fares")).read().to_pylist() if row["published"]]
     assert {row["results_version"] for row in runs} == {Table(settings.table("results", "fares")).version()}
-    assert {(row["raw_fingerprint"], row["spec_fingerprint"]) for row in runs} == {("f", "s")}
+    assert {(row["raw_fingerprint"], row["spec_fingerprint"]) for row in runs} == {
+        ("f", spec_fingerprint(query, "uniform"))
+    }
 
 
 def test_a_repair_keeps_to_the_judged_rows_when_another_run_writes_in_between(settings: Settings) -> None:
