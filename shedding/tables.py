@@ -65,15 +65,23 @@ class Table:
     ) -> pa.Table:
         """The rows that meet every condition `(column, operator, value)`, at a pinned version if one is given.
 
-        Raises DataError where there is no table.
+        Raises DataError where there is no table, and where maintenance has deleted files of the pinned version.
         """
         if not self.exists():
             raise DataError(f"there is no table at {self.uri} yet; run what fills it first")
-        return self._open(version).to_pyarrow_table(
-            filters=list(where) or None,
-            columns=list(columns) if columns is not None else None,
-            filesystem=self._filesystem(),
-        )
+        try:
+            return self._open(version).to_pyarrow_table(
+                filters=list(where) or None,
+                columns=list(columns) if columns is not None else None,
+                filesystem=self._filesystem(),
+            )
+        except FileNotFoundError as error:
+            if version is None:
+                raise
+            raise DataError(
+                f"version {version} of {self.uri} is older than the dataset's retention, and files of it were deleted; "
+                f"run what wrote it again, and let maintenance keep more with a longer retention"
+            ) from error
 
     def replace(self, rows: pa.Table, where: Where, metadata: Mapping[str, Any]) -> int:
         """Atomically put `rows` in the place of all those that `where` names, as it names them too; the new version.
