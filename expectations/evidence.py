@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shedding.config import Settings
+from shedding.dependence import spec_fingerprint
 from shedding.errors import DataError
 from shedding.keys import align
 from shedding.spec.durations import format_instant
@@ -44,7 +45,8 @@ def load_evidence(settings: Settings, query: QuerySpec, slot: int, runs_version:
     """The slot's evidence at a version of `runs`, the newest unless one is named, with the results it points to.
 
     Guarantee: answer and run rows were written by the same run, whatever other runs of the slot write meanwhile.
-    Raises DataError where the run rows do not name exactly one published leg for exactly the slot's windows.
+    Raises DataError where the run rows do not name exactly one published leg for exactly the slot's windows, or were
+    made by another specification: what that one did not compute would read as null, and null passes for no value.
     """
     results, runs = Table(settings.table("results", query.name)), Table(settings.table("runs", query.name))
     where = [("slot", "=", slot_name(slot))]
@@ -105,7 +107,7 @@ def doubled(rows: pa.Table, keys: list[str]) -> Array:
 
 def _only_leg(query: QuerySpec, slot: int, published: pa.Table) -> str:
     where = f"runs/{query.name}, slot {slot_name(slot)}"
-    remedy = f"run `sluice run {query.name} --from {format_instant(slot)}` for the slot again"
+    remedy = _remedy(query, slot)
     legs = sorted(set(published["leg"].to_pylist()))
     if len(legs) != 1:
         raise DataError(f"{where}: {len(legs)} published legs ({', '.join(legs) or 'none'}), wanted one; {remedy}")
@@ -113,4 +115,20 @@ def _only_leg(query: QuerySpec, slot: int, published: pa.Table) -> str:
     wanted = [start for start, _ in query.timeline.windows(slot)]
     if windows != wanted:
         raise DataError(f"{where}: {len(windows)} windows, the specification has {len(wanted)} in it; {remedy}")
+    require_own_specification(query, slot, published)
     return str(legs[0])
+
+
+def require_own_specification(query: QuerySpec, slot: int, runs: pa.Table) -> None:
+    """Raise DataError where run rows of the slot were not made by what the specification says of their legs now."""
+    for leg, made_by in zip(runs["leg"].to_pylist(), runs["spec_fingerprint"].to_pylist(), strict=True):
+        if made_by != spec_fingerprint(query, leg):
+            raise DataError(
+                f"runs/{query.name}, slot {slot_name(slot)}: queries/{query.name}.yaml has changed since it was "
+                f"computed; {_remedy(query, slot)}"
+            )
+
+
+def _remedy(query: QuerySpec, slot: int) -> str:
+    end = format_instant(slot + query.timeline.slot)
+    return f"run `sluice run {query.name} --from {format_instant(slot)} --to {end}` for the slot again"

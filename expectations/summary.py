@@ -22,7 +22,7 @@ MISSING = 1.0
 SIGNIFICANCE = 0.01
 """Coverage fails where a true coverage at the limit would come out this low less than once in a hundred slots."""
 
-NULLABLE = frozenset({"avg", "min", "max", "quantile", "ratio"})
+NULLABLE = frozenset({"avg", "sum", "min", "max", "quantile", "ratio"})
 """Aggregates that have no value where a key's rows are all null."""
 
 AUDITED = {

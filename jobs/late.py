@@ -17,7 +17,8 @@ from shedding.tables import Table, slot_name
 def stale_slots(settings: Settings, catalog: Catalog, query: str) -> list[int]:
     """The computed slots whose rows have changed since, oldest first, as far back as `allowed_lateness` says.
 
-    Of a join the rows of both datasets count, each as far back as its own `allowed_lateness`.
+    Of a join the rows of both datasets count, each as far back as its own `allowed_lateness`. Runs of another
+    `schedule.every` that began where no slot does now are of no slot that could be computed again.
     """
     spec = catalog.query(query)
     runs = Table(settings.table("runs", query))
@@ -29,4 +30,5 @@ def stale_slots(settings: Settings, catalog: Catalog, query: str) -> list[int]:
     where = [("published", "=", True), ("slot", ">", slot_name(max(oldest, 0)))]
     rows = runs.read(where, columns=["slot", "leg", "raw_fingerprint"]).to_pylist()
     made_of = {parse_instant(row["slot"]): (row["leg"], row["raw_fingerprint"]) for row in rows}
-    return sorted(slot for slot, (leg, then) in made_of.items() if raw_fingerprint(spec, sides, slot, leg) != then)
+    slots = sorted(slot for slot in made_of if spec.timeline.slot_of(slot) == slot)
+    return [slot for slot in slots if raw_fingerprint(spec, sides, slot, made_of[slot][0]) != made_of[slot][1]]

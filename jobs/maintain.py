@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ import pyarrow.compute as pc
 from shedding.arrivals import Arrivals, log_table
 from shedding.arrivals_log import write_log
 from shedding.config import Settings
-from shedding.errors import DataError
+from shedding.errors import DataError, SluiceError, exit_code
 from shedding.source_number import source_number
 from shedding.spec import Catalog, DatasetSpec, load_catalog
 from shedding.spec.durations import UNITS
@@ -151,13 +152,17 @@ def _open(uri: str, version: int | None = None) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Maintain one dataset; a line a table."""
+    """Maintain one dataset; a line a table. An error is one line, and its exit code tells whether to try again."""
     parser = argparse.ArgumentParser(prog="maintain", description=__doc__)
     parser.add_argument("--dataset", required=True)
     arguments = parser.parse_args(argv)
-    settings = Settings.load()
-    for done in maintain(settings, load_catalog(settings.specs), arguments.dataset):
-        print(done)
+    try:
+        settings = Settings.load()
+        for done in maintain(settings, load_catalog(settings.specs), arguments.dataset):
+            print(done)
+    except SluiceError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return exit_code(error)
     return 0
 
 

@@ -11,9 +11,11 @@ import datetime as dt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from expectations.evidence import require_own_specification
 from expectations.verdict import Verdict, read_verdict
 from shedding.config import Settings
 from shedding.errors import DataError
+from shedding.spec.durations import format_instant
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, same_type, slot_name
 
@@ -23,19 +25,23 @@ STAMP = pa.timestamp("us", "UTC")
 def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> int:
     """Make the judged rows the slot's published ones; the new version of `published/<query>`.
 
-    Guarantees: the rows are those of the versions that the verdict names; without a recorded verdict that passed
-    nothing is written (VerdictError, DataError); `revision` is one more than the slot's last, also when publishers
-    race; a schema change that is not additive is refused before anything is written.
+    Guarantees: the rows are those of the versions that the verdict names; without a recorded verdict that passed, or
+    where the specification has changed since, nothing is written (VerdictError, DataError); `revision` is one more
+    than the slot's last, also when publishers race; a schema change that is not additive is refused before anything
+    is written. What is replaced are the windows that end in the slot: no window is there twice or gone, whatever
+    `schedule.every` they were published under.
     """
     recorded = read_verdict(settings, query.name, slot, run_id, verdict.attempt)
     if not (recorded.passed and verdict.passed):
         raise recorded.error()
-    rows, policy = _judged_rows(settings, query, slot, recorded)
+    rows, runs = _judged_rows(settings, query, slot, recorded)
+    require_own_specification(query, slot, runs)
+    policy = _policy(runs, recorded)
     table = Table(settings.table("published", query.name), ("slot",))
     _refuse_narrowing(query, table.schema(), _published(query, rows, slot, policy, run_id, 1).schema)
     version, _ = table.revise(
         lambda revision: _published(query, rows, slot, policy, run_id, revision),
-        where={"slot": slot_name(slot)},
+        where={"window_end": (format_instant(slot), format_instant(slot + query.timeline.slot))},
         counter=f"{query.name}/{slot_name(slot)}",
         metadata={**_metadata(query, slot, recorded, run_id), "policy": policy},
     )
@@ -47,8 +53,8 @@ def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict
 
     The published table is not touched. A later run of the same slot replaces what is kept of it.
     """
-    rows, policy = _judged_rows(settings, query, slot, verdict)
-    count = rows.num_rows
+    rows, runs = _judged_rows(settings, query, slot, verdict)
+    policy, count = _policy(runs, verdict), rows.num_rows
     kept = rows.drop_columns(["slot", "leg"])
     for name, value in (("policy", policy), ("run_id", run_id), ("verdict", verdict.reason), ("slot", slot_name(slot))):
         kept = kept.append_column(name, pa.array([value] * count, pa.string()))
@@ -57,14 +63,18 @@ def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict
     return table.replace(kept, {"slot": slot_name(slot)}, metadata)
 
 
-def _judged_rows(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict) -> tuple[pa.Table, str]:
-    """The rows that the verdict judged, at the version it judged them, in a fixed order; and their policy."""
+def _judged_rows(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict) -> tuple[pa.Table, pa.Table]:
+    """The rows that the verdict judged, at the version it judged them, in a fixed order; and their run rows."""
     where = [("slot", "=", slot_name(slot)), ("leg", "=", verdict.leg)]
     rows = Table(settings.table("results", query.name)).read(where, version=verdict.results_version)
-    runs = Table(settings.table("runs", query.name)).read(where, ["policy"], version=verdict.runs_version)
-    policy = str(runs["policy"][0].as_py()) if runs.num_rows else verdict.leg
+    told = ["leg", "policy", "spec_fingerprint"]
+    runs = Table(settings.table("runs", query.name)).read(where, told, version=verdict.runs_version)
     order = [("window_start", "ascending"), *((key, "ascending") for key in query.group_by)]
-    return rows.take(pc.sort_indices(rows, order)), policy
+    return rows.take(pc.sort_indices(rows, order)), runs
+
+
+def _policy(runs: pa.Table, verdict: Verdict) -> str:
+    return str(runs["policy"][0].as_py()) if runs.num_rows else verdict.leg
 
 
 def _published(query: QuerySpec, rows: pa.Table, slot: int, policy: str, run_id: str, revision: int) -> pa.Table:

@@ -249,11 +249,17 @@ def _after(row: dict[str, Any], evidence: Evidence, mended: _Mended) -> dict[str
 
 
 def _absent(evidence: Evidence, here: pa.Table, start: int) -> int:
-    """How many of a window's keys have no row after the repair."""
-    if evidence.exact is None:
-        return int(absent_keys(evidence)[micros(evidence.runs["window_start"]) == start].sum())
-    exact = evidence.exact.filter(pa.array(micros(evidence.exact["window_start"]) == start))
-    return int((positions(exact, here, evidence.query.group_by) < 0).sum())
+    """How many of a window's keys have no row after the repair: of the exact leg's, or of those that were counted.
+
+    A key whose rows were counted and not found again is missing, never forgotten; one that was only expected may go.
+    """
+    known = evidence.exact
+    before = 0
+    if known is None:
+        known = evidence.answer.filter(pc.is_valid(evidence.answer["population"]))
+        before = int(absent_keys(evidence)[micros(evidence.runs["window_start"]) == start].sum())
+    wanted = known.filter(pa.array(micros(known["window_start"]) == start))
+    return before + int((positions(wanted, here, evidence.query.group_by) < 0).sum())
 
 
 def repair_slot(settings: Settings, catalog: Catalog, query: str, slot: int, run_id: str) -> RepairReport:

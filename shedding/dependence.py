@@ -23,12 +23,14 @@ def slots_behind(query: QuerySpec, sides: Sequence[Side], slot: int, leg: str) -
     """The slots whose raw rows decide what is published of a leg, oldest first.
 
     The exact leg: those that its windows reach into. A shed leg: also those that these slots' rates and the
-    intervals were learnt from, and the same for the last audit, on which the gate's trust rests.
+    intervals were learnt from, and the same for the last audit, on which the gate's trust rests. Where the gate
+    judges the drift: also the slot before.
     """
+    before = set() if query.gate.drift is None else {slot - query.timeline.slot}
     if leg == EXACT:
-        return query.timeline.slots_needed(slot)
+        return sorted({*query.timeline.slots_needed(slot), *before})
     plan = audit_plan(query, sides, slot)
-    found = _answered_from(query, plan, slot)
+    found = _answered_from(query, plan, slot) | before
     for audit in plan.priors(slot)[:1]:
         if asks_the_last_audit(query, plan, slot):
             found |= _answered_from(query, audit_plan(query, sides, audit), audit)
@@ -41,10 +43,16 @@ def asks_the_last_audit(query: QuerySpec, plan: AuditPlan, slot: int) -> bool:
 
 
 def raw_fingerprint(query: QuerySpec, sides: Sequence[Side], slot: int, leg: str) -> str:
-    """Of the visible rows behind a leg's answer, as they are now."""
+    """Of the visible rows behind a leg's answer, as they are now.
+
+    Where drift adds audits, rows of many slots decide together whether this one has an exact leg: that counts too.
+    """
     length = query.timeline.slot
     slots = slots_behind(query, sides, slot, leg)
-    return digest([[one, *(side.fingerprint(one, one + length) for side in sides)] for one in slots])
+    content: list[Any] = [[one, *(side.fingerprint(one, one + length) for side in sides)] for one in slots]
+    if leg != EXACT and query.audit.drift_limit is not None:
+        content.append(audit_plan(query, sides, slot).is_audited(slot))
+    return digest(content)
 
 
 def spec_fingerprint(query: QuerySpec, leg: str) -> str:

@@ -92,14 +92,18 @@ def _typed(value: object, kind: str) -> str:
 def _sql_type(kind: pa.DataType) -> str:
     """What Spark calls an Arrow type of a key; texts are text, however Arrow holds them."""
     named = {pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INT", pa.int64(): "BIGINT",
-             pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.date32(): "DATE"}  # fmt: skip
+             pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.date32(): "DATE",
+             pa.binary(): "BINARY", pa.large_binary(): "BINARY"}  # fmt: skip
     if pa.types.is_timestamp(kind):
         return "TIMESTAMP"
     return str(kind).upper().replace("128", "") if pa.types.is_decimal(kind) else named.get(kind, "STRING")
 
 
 def _literal(value: object) -> str:
-    """A key's value in Spark SQL, whose texts escape with a backslash."""
+    """A key's value in Spark SQL, whose texts escape with a backslash.
+
+    No dollar is left as it is: Spark puts what `${env:HOME}` names in its place, inside texts too.
+    """
     match value:
         case None:
             text = "NULL"
@@ -113,6 +117,8 @@ def _literal(value: object) -> str:
             text = f"timestamp_micros({parse_instant(value)})"
         case dt.date():
             text = f"DATE '{value.isoformat()}'"
+        case bytes():
+            text = f"X'{value.hex()}'"
         case _:
-            text = "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+            text = "'" + str(value).replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
     return text

@@ -54,14 +54,15 @@ def audit_columns(query: QuerySpec, windows: Sequence[LegWindow]) -> dict[str, f
     """Of an audited slot: the shed leg's errors as its gate sees them, the worst window of each; a missing key is 1.
 
     An error that nobody knows counts as infinite. `audit_estimates` are the intervals that count as independent,
-    `audit_keys` the keys of a window in the mean; a query with `top` also has how many keys of the true top it lacked.
+    `audit_keys` the keys that a window publishes in the mean; a query with `top` also has how many keys of the true top
+    it lacked.
     """
     shed = [window for window in windows if window.leg == query.shed.policy]
     exact = [window for window in windows if window.leg == EXACT]
     missing = [missing_keys(window.answer, window.scores) for window in shed]
     columns: dict[str, float | None] = {
         "audit_missing_keys": float(max(missing, default=0)),
-        "audit_keys": float(np.mean([window.answer.shown.sum() for window in exact])) if exact else 0.0,
+        "audit_keys": float(np.mean([_published_keys(query, window) for window in exact])) if exact else 0.0,
     }
     if query.top is not None:
         columns[TOP_MISSED] = max((window.extra["top_missed"] for window in shed), default=0.0)
@@ -80,6 +81,12 @@ def audit_columns(query: QuerySpec, windows: Sequence[LegWindow]) -> dict[str, f
         )
         columns |= {f"{measure.name}_audit_{part}": value for part, value in zip(PARTS, values, strict=True)}
     return columns
+
+
+def _published_keys(query: QuerySpec, window: LegWindow) -> int:
+    """How many keys a window of the exact leg publishes: it shows all of them, also where the query has `top`."""
+    shown = int(window.answer.shown.sum())
+    return shown if query.top is None else min(shown, query.top.n)
 
 
 def _errors(window: LegWindow, measure: str) -> np.ndarray:

@@ -1,8 +1,8 @@
 """The small Delta tables (everything but raw rows), read and written without a JVM.
 
-Every write is one atomic commit that replaces exactly the partitions it names, so a re-run yields the
-same table whatever ran before. Concurrent writers of different partitions do not disturb each other;
-writers of the same one are serialised by retrying, the later winning.
+Every write is one atomic commit that replaces exactly the rows it names, so a re-run yields the same table
+whatever ran before. Concurrent writers of different rows do not disturb each other; writers of the same ones
+are serialised by retrying, the later winning.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from shedding.errors import ConflictError, DataError
 from shedding.spec.durations import as_datetime
 
 ATTEMPTS = 8
+Where = Mapping[str, str | int | tuple[str, str]]
+"""Which rows a write replaces: by column the value they have, or a pair (after, until] that it lies in."""
 _log = logging.getLogger(__name__)
 
 
@@ -63,27 +65,35 @@ class Table:
     ) -> pa.Table:
         """The rows that meet every condition `(column, operator, value)`, at a pinned version if one is given.
 
-        Raises DataError where there is no table.
+        Raises DataError where there is no table, and where maintenance has deleted files of the pinned version.
         """
         if not self.exists():
             raise DataError(f"there is no table at {self.uri} yet; run what fills it first")
-        return self._open(version).to_pyarrow_table(
-            filters=list(where) or None,
-            columns=list(columns) if columns is not None else None,
-            filesystem=self._filesystem(),
-        )
+        try:
+            return self._open(version).to_pyarrow_table(
+                filters=list(where) or None,
+                columns=list(columns) if columns is not None else None,
+                filesystem=self._filesystem(),
+            )
+        except FileNotFoundError as error:
+            if version is None:
+                raise
+            raise DataError(
+                f"version {version} of {self.uri} is older than the dataset's retention, and files of it were deleted; "
+                f"run what wrote it again, and let maintenance keep more with a longer retention"
+            ) from error
 
-    def replace(self, rows: pa.Table, where: Mapping[str, str | int], metadata: Mapping[str, Any]) -> int:
-        """Atomically make `rows` the whole content of the partitions that `where` names; the new version.
+    def replace(self, rows: pa.Table, where: Where, metadata: Mapping[str, Any]) -> int:
+        """Atomically put `rows` in the place of all those that `where` names, as it names them too; the new version.
 
-        Columns that the table lacks are added (older rows read null). No rows: the partitions end empty.
+        Columns that the table lacks are added (older rows read null). No rows: what `where` names ends empty.
         """
         return self._commit(lambda _: (rows, None), metadata, mode="overwrite", predicate=_predicate(where))
 
     def revise(
         self,
         build: Callable[[int], pa.Table],
-        where: Mapping[str, str | int],
+        where: Where,
         counter: str,
         metadata: Mapping[str, Any],
     ) -> tuple[int, int]:
@@ -175,9 +185,15 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _predicate(where: Mapping[str, str | int]) -> str:
-    """An equality for each column, as SQL."""
-    return " AND ".join(f"{column} = {_literal(value)}" for column, value in where.items())
+def _predicate(where: Where) -> str:
+    """The conditions of all columns, as SQL."""
+    return " AND ".join(_condition(column, value) for column, value in where.items())
+
+
+def _condition(column: str, value: str | int | tuple[str, str]) -> str:
+    if isinstance(value, tuple):
+        return f"{column} > {_literal(value[0])} AND {column} <= {_literal(value[1])}"
+    return f"{column} = {_literal(value)}"
 
 
 def _literal(value: str | int) -> str:

@@ -85,6 +85,9 @@ def _nothing_there(settings: Settings, name: str) -> str:
     if kind not in (*OF_DATASETS, *OF_QUERIES):
         kinds = [*OF_QUERIES, *OF_DATASETS]
         return f"there is no kind of table {kind!r}{did_you_mean(kind, kinds)}; kinds: {', '.join(kinds)}"
+    below = sorted(entry.parent.name for entry in Path(_location(settings, name)).glob("*/_delta_log"))
+    if below:  # a dataset has a table of counts for each set of keys
+        return f"{name} is several tables; name one: {', '.join(f'{name}/{table}' for table in below)}"
     folder = Path(settings.table(kind))
     near = did_you_mean(owner, sorted({entry.name for entry in folder.iterdir()} - {owner})) if folder.is_dir() else ""
     if kind == "quarantine":

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from shedding.config import Settings
+from shedding.dependence import spec_fingerprint
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
 
@@ -112,7 +113,7 @@ class Answer:
                 "keys": len(self.keys), "missing_keys": self.missing, "budget_rows": 100.0, "processed_rows": 100,
                 "slot_rows": 1000, "total_rows": 1000 if self.audited else 100, "rows_read": 1000, "bytes_read": 9000,
                 "distance": None, "last_audit": None if self.audited else moment, "raw_fingerprint": "f",
-                "spec_fingerprint": "s", "audit_missing_keys": 0.0, **audit, **self.run,
+                "spec_fingerprint": spec_fingerprint(self.query, leg), "audit_missing_keys": 0.0, **audit, **self.run,
             }
             for start, end in self.query.timeline.windows(self.slot)
         ]  # fmt: skip

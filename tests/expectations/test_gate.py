@@ -83,9 +83,11 @@ def test_an_empty_slot_that_misses_keys_is_not_empty(settings: Settings) -> None
     assert "missing_keys" in failed(verdict)
 
 
-def test_a_key_whose_values_are_all_null_has_no_average_and_is_whole(settings: Settings) -> None:
-    verdict = verdict_on(settings, values=[1.0, None, 3.0, 4.0], errors=[0.0, None, 0.0, 0.0])
-    assert verdict.passed
+@pytest.mark.parametrize("aggregate", ["avg", "sum"])
+def test_a_key_whose_values_are_all_null_has_no_value_and_is_whole(settings: Settings, aggregate: str) -> None:
+    query = make_query(EVERY, measures=[{"name": "fare", "agg": aggregate, "column": "fare_amount"}])
+    Answer(query, values=[1.0, None, 3.0, 4.0], errors=[0.0, None, 0.0, 0.0], run=dict(RUN)).write(settings)
+    assert judge(settings, query, SLOT, "run").passed
 
 
 def test_a_null_key_is_a_group_like_any_other(settings: Settings) -> None:

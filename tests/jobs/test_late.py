@@ -14,7 +14,7 @@ from shedding.arrivals_log import write_log
 from shedding.config import Settings
 from shedding.dependence import raw_fingerprint
 from shedding.sides import sides_of
-from shedding.spec import Catalog, load_catalog
+from shedding.spec import Catalog, QuerySpec, load_catalog
 from shedding.tables import Table, slot_name
 from tests.small_specs import DATASET, QUERY, write_specs
 
@@ -96,6 +96,17 @@ def test_rows_later_than_allowed_change_nothing(settings: Settings, catalog: Cat
     compute(settings, catalog, range(100, 110))
     arrive(settings, "ancient", "2", [101])
     assert not {100, 101, 102} & set(stale(settings, catalog))
+
+
+def test_runs_of_another_schedule_are_not_stale_for_ever(settings: Settings, catalog: Catalog) -> None:
+    arrive(settings, "day", "1", list(range(100, 110)))
+    compute(settings, catalog, range(100, 110))
+    content = catalog.query("fares").model_dump(mode="json")
+    longer = QuerySpec.model_validate(content | {"schedule": {"every": "2 hours"}})
+    changed = Catalog(catalog.datasets, {"fares": longer}, ())
+    assert stale(settings, changed) == [104, 106, 108]  # slots of two hours, of which one was read
+    compute(settings, changed, range(104, 110, 2))
+    assert stale(settings, changed) == []
 
 
 def test_a_late_file_of_either_dataset_makes_a_join_stale(settings: Settings, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from jobs.maintain import maintain, remove_hidden
 from shedding.arrivals import Arrivals
 from shedding.arrivals_log import write_log
 from shedding.config import Settings
-from shedding.errors import DataError
+from shedding.errors import FINAL_CODE, DataError
 from shedding.source_number import source_number
 from shedding.spec import Catalog, DatasetSpec
 from shedding.tables import Table, slot_name
@@ -109,3 +109,8 @@ def test_maintenance_beside_a_writer_keeps_both(settings: Settings) -> None:
     assert DeltaTable(settings.table("raw", "taxi")).to_pyarrow_table().num_rows == 30
     slots = Table(settings.table("results", "fares")).read()["slot"].to_pylist()
     assert sorted(set(slots)) == [slot_name(SLOT + index * HOUR) for index in range(6)]
+
+
+def test_a_dataset_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert maintenance.main(["--dataset", "txi"]) == FINAL_CODE
+    assert capsys.readouterr().err.startswith("SpecError: no datasets/txi.yaml (did you mean taxi?); there is: ")

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from expectations.gate import judge
 from expectations.verdict import Check, Verdict, decide, write_verdict
 from jobs.publish import publish, quarantine
 from shedding.config import Settings
 from shedding.errors import DataError, VerdictError
+from shedding.spec.durations import parse_instant
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table, slot_name
 from tests.expectations.answers import HOUR, SLOT, Answer, make_query
@@ -93,6 +95,21 @@ def test_other_slots_keep_their_rows(settings: Settings) -> None:
     assert set(rows["slot"].to_pylist()) == {slot_name(SLOT), slot_name(SLOT + HOUR)}
 
 
+@pytest.mark.parametrize("hours", [(1, 2), (2, 1)], ids=["longer", "shorter"])
+def test_a_changed_schedule_leaves_no_window_twice_and_none_out(settings: Settings, hours: tuple[int, int]) -> None:
+    before, after = (make_query(schedule={"every": f"{every} hours"}) for every in hours)
+    for slot in range(SLOT, SLOT + 4 * HOUR, before.timeline.slot):
+        publish(settings, before, slot, judged(settings, Answer(before, slot=slot)), "run")
+    publish(settings, after, SLOT, judged(settings, Answer(after, values=[9.0] * 4), run_id="again"), "again")
+    rows = published(settings).read().to_pylist()
+    assert sorted((parse_instant(row["window_start"]), row["route"]) for row in rows) == [
+        (SLOT + half * HOUR // 2, key) for half in range(8) for key in "abcd"
+    ]
+    assert {parse_instant(row["window_start"]) - SLOT for row in rows if row["run_id"] == "again"} == {
+        half * HOUR // 2 for half in range(2 * hours[1])
+    }
+
+
 def test_the_version_that_was_judged_is_published_and_not_a_later_one(settings: Settings) -> None:
     query = make_query()
     verdict = judged(settings, Answer(query, values=[1.0, 2.0, 3.0, 4.0]))
@@ -166,6 +183,19 @@ def test_an_added_measure_adds_columns_and_older_rows_read_null(settings: Settin
     rows = published(settings).read()
     assert rows.filter([s == slot_name(SLOT) for s in rows["slot"].to_pylist()])["total"].null_count == 8
     assert rows["total"].null_count == 8
+
+
+def test_an_answer_to_what_the_query_asked_before_is_neither_judged_nor_published(settings: Settings) -> None:
+    query = make_query()
+    fare, total = ({"name": name, "agg": "sum", "column": "fare_amount"} for name in ("fare", "total"))
+    changed = make_query(measures=[fare, total])
+    judged(settings, Answer(changed, slot=SLOT + HOUR))  # gives results/fares the column, null in the other slot
+    verdict = judged(settings, Answer(query))
+    with pytest.raises(DataError, match=r"fares\.yaml has changed since it was computed; run `sluice run fares --from"):
+        judge(settings, changed, SLOT, "run")
+    with pytest.raises(DataError, match=r"fares\.yaml has changed since"):
+        publish(settings, changed, SLOT, verdict, "run")
+    assert not published(settings).exists()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from jobs import repair as module
 from jobs.publish import publish
 from jobs.repair import repair, repair_slot
 from shedding.config import Settings
+from shedding.dependence import spec_fingerprint
 from shedding.spark import session
 from shedding.spec import Catalog
 from shedding.spec.query import QuerySpec
@@ -69,7 +70,9 @@ def test_the_run_rows_point_to_the_mended_results_and_keep_what_they_were_made_o
     repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
     runs = [row for row in Table(settings.table("runs", "fares")).read().to_pylist() if row["published"]]
     assert {row["results_version"] for row in runs} == {Table(settings.table("results", "fares")).version()}
-    assert {(row["raw_fingerprint"], row["spec_fingerprint"]) for row in runs} == {("f", "s")}
+    assert {(row["raw_fingerprint"], row["spec_fingerprint"]) for row in runs} == {
+        ("f", spec_fingerprint(query, "uniform"))
+    }
 
 
 def test_a_repair_keeps_to_the_judged_rows_when_another_run_writes_in_between(settings: Settings) -> None:
@@ -198,6 +201,19 @@ def test_exact_rows_of_newer_raw_rows_never_join_a_judged_answer(
     monkeypatch.setattr(module._Work, "widened", raising(MemoryError))
     with pytest.raises(wanted):
         repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+
+
+def test_a_counted_key_whose_rows_the_repair_does_not_find_is_missing_to_the_gate(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = make_query(LIMITS)
+    refused(settings, query, audited=False)
+    found = Answer(query, keys=["k03"], values=[19.0]).rows("exact").drop_columns(["slot", "leg"])
+    monkeypatch.setattr(module._Work, "same_rows", lambda _: True)
+    monkeypatch.setattr(module._Work, "_computed", lambda *_: (found, 20.0, 100))
+    repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
+    verdict = judge(settings, query, SLOT, "run", attempt=1)
+    assert "missing_keys" in [check.name for check in verdict.failed]
 
 
 def test_a_top_query_still_shows_its_top_alone_when_its_exact_rows_are_published(settings: Settings) -> None:

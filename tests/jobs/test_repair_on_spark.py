@@ -102,10 +102,10 @@ def test_widening_publishes_every_key_exactly(city: tuple[Settings, Catalog], sp
 
 
 def test_the_condition_on_keys_takes_these_keys_and_no_others(spark: SparkSession) -> None:
-    names = ["it's", "back\\slash", "percent %", "", None, "line\nbreak", "x"]
-    rows = pa.table({"k": names, "n": [1, 2, None, 4, 5, 6, 7]})
+    names = ["it's", "back\\slash", "percent %", "", None, "line\nbreak", "x", "${env:HOME}", "\\${spark.app.name}"]
+    rows = pa.table({"k": names, "n": [1, 2, None, 4, 5, 6, 7, 8, 9]})
     frame = spark.createDataFrame(rows)
-    for wanted in (["it's", "back\\slash"], [None], ["", None, "line\nbreak"]):
+    for wanted in (["it's", "back\\slash"], [None], ["", None, "line\nbreak"], names[-2:]):
         condition = key_condition(pa.table({"k": pa.array(wanted, pa.string())}))
         assert {row.k for row in frame.where(condition).collect()} == set(wanted)
     both = key_condition(pa.table({"k": ["it's", "percent %", None], "n": [1, None, 4]}))
@@ -124,6 +124,7 @@ def test_the_condition_tells_hundreds_of_keys_of_several_columns_apart(spark: Sp
         "yes": pa.array([[True, False, None][i % 3] for i in range(4000)]),
         "day": pa.array([[None, 19000, 19001][i % 3] for i in range(4000)], pa.int32()).cast(pa.date32()),
         "at": pa.array([None if i % 11 == 0 else i % 11 * 10**6 for i in range(4000)], moment),
+        "bytes": pa.array([[None, b"", b"it's\x00\xff"][i % 3] for i in range(4000)]),
     })  # fmt: skip
     frame = spark.createDataFrame(rows.append_column("number", number))
     chosen = rows.slice(0, 300)

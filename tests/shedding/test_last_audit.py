@@ -129,3 +129,9 @@ def test_the_keys_of_the_prior_are_counted_by_window_and_not_by_slot(settings: S
     assert windows == 4
     assert row["prior_keys"] == round(results.num_rows / windows)
     assert row["prior_keys"] < len(set(results["key"].to_pylist()))
+
+
+def test_the_keys_of_a_top_query_are_compared_with_the_keys_that_it_publishes(settings: Settings) -> None:
+    query = make_query(top={"by": "mean", "n": 2})
+    row = run(settings, query, slots_of(query)[0])
+    assert (row["keys"], row["prior_keys"]) == (2, 2)

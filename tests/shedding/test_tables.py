@@ -40,6 +40,17 @@ def test_a_pinned_version_does_not_see_later_commits(table: Table) -> None:
     assert table.read(version=version).column("x").to_pylist() == [1.0]
 
 
+def test_a_pinned_version_whose_files_were_deleted_says_so_and_what_to_do(table: Table) -> None:
+    from deltalake import DeltaTable
+
+    version = table.replace(rows("a", 1.0), {"slot": "a"}, {})
+    table.replace(rows("a", 2.0), {"slot": "a"}, {})
+    DeltaTable(table.uri).vacuum(0, dry_run=False, enforce_retention_duration=False)
+    with pytest.raises(DataError, match=f"version {version} of .* older than the dataset's retention.*again"):
+        table.read(version=version)
+    assert table.read().column("x").to_pylist() == [2.0]
+
+
 def test_an_added_column_reads_null_in_older_rows(table: Table) -> None:
     table.replace(rows("a", 1.0), {"slot": "a"}, {})
     table.replace(rows("b", 2.0).append_column("y", pa.array([7], pa.int64())), {"slot": "b"}, {})

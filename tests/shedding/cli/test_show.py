@@ -28,6 +28,14 @@ def test_rows_come_newest_first_and_by_key(published_warehouse: Path, capsys: py
     assert rows[0]["mean_fare"] is None  # JSON has no NaN
 
 
+def test_a_folder_of_tables_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for keys in ("zone-2", "route-1"):
+        Table(str(tmp_path / "concepts" / "trips" / keys)).append(pa.table({"rows": [1]}), {})
+    assert show(tmp_path, "concepts/trips") == 2
+    assert "name one: concepts/trips/route-1, concepts/trips/zone-2" in capsys.readouterr().err
+    assert show(tmp_path, "concepts/trips/route-1") == 0
+
+
 def test_limit_keeps_the_newest(published_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show(published_warehouse, "published/fares", "--limit", "3", "--format", "json")
     assert len(capsys.readouterr().out.splitlines()) == 3
