@@ -100,10 +100,7 @@ def _sql_type(kind: pa.DataType) -> str:
 
 
 def _literal(value: object) -> str:
-    """A key's value in Spark SQL, whose texts escape with a backslash.
-
-    No dollar is left as it is: Spark puts what `${env:HOME}` names in its place, inside texts too.
-    """
+    """A key's value in Spark SQL, whose texts escape with a backslash."""
     match value:
         case None:
             text = "NULL"
@@ -120,5 +117,5 @@ def _literal(value: object) -> str:
         case bytes():
             text = f"X'{value.hex()}'"
         case _:
-            text = "'" + str(value).replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
+            text = "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
     return text
