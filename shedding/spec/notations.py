@@ -40,7 +40,7 @@ def has_zone(pattern: str) -> bool:
 def without_optional_zone(pattern: str) -> str:
     """The date pattern of the texts that leave an optional zone out.
 
-    >>> without_optional_zone("yyyy-MM-dd[ HH:mm[ xxx]]")
+    >>> without_optional_zone("yyyy-MM-dd[ HH:mm[ VV]]")
     'yyyy-MM-dd[ HH:mm]'
     """
     return _OPTIONAL_ZONE.sub("", pattern)

@@ -14,7 +14,7 @@ from shedding.spec.notations import DatePattern, Delimiter, Glob, RegularExpress
     ("kind", "texts"),
     [
         (DatePattern, ["yyyy-MM-dd HH:mm:ss", "dd/MMM/yyyy:HH:mm:ss Z".replace("Z", "xx"), "yyyy-DDD", "yy'T'MMdd"]),
-        (DatePattern, ["yyyy-MM-dd['T'HH:mm:ss][xxx]", "yyyyMMddHHmmssSSSSSS", "dd.MM.yyyy h:mm a VV", "yyyy'#'MM O"]),
+        (DatePattern, ["yyyy-MM-dd['T'HH:mm:ss][XX]", "yyyyMMddHHmmssSSSSSS", "dd.MM.yyyy h:mm a VV", "yyyy'#'MM O"]),
         (RegularExpression, ["[A-Z].*", r"\p{L}+", r"(?<year>\d{4})", r"(?<=a|bc)x", r"\h*\Qa[b\E", "a++", "(?i)x|y"]),
         (RegularExpression, [r"C:\\dir\\y", r"\{a\}", r"x{2,}|\x{1F600}", r"[\]y{}(?P]", r"\Q{(\E\k", "(?s-i:a)"]),
         (TimeZone, ["UTC", "Europe/Paris", "America/New_York", "+02:00", "-11:30"]),
