@@ -9,14 +9,13 @@ compute the published leg only. Publishes nothing: that is the gate's business.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shedding.config import Settings
-from shedding.errors import SluiceError, exit_code
+from shedding.errors import SluiceError, reported
 from shedding.spec import Catalog, load_catalog
 from shedding.spec.durations import format_instant, parse_instant
 
@@ -88,8 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with spark_session(settings, f"aggregate {arguments.query} {format_instant(arguments.slot)}") as spark:
             print(aggregate(spark, settings, catalog, arguments.query, arguments.slot, arguments.run_id))
     except SluiceError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return exit_code(error)
+        return reported(error)
     return 0
 
 

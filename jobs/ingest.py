@@ -25,7 +25,7 @@ from shedding.arrivals_log import watermark_row, write_log
 from shedding.cli.arguments import add_interval
 from shedding.cli.arguments import interval as interval_of
 from shedding.config import Settings
-from shedding.errors import SluiceError, SourceError, exit_code
+from shedding.errors import SluiceError, SourceError, reported
 from shedding.intake import Intake, Plan, batches, plan_files, plan_interval
 from shedding.landing import LandedFile, inspect, landed_files, readable
 from shedding.source_number import check_numbered
@@ -191,8 +191,7 @@ def main(argv: list[str] | None = None) -> int:
                 files=options.files, interval=span, progress=lambda text: print(text, flush=True),
             )  # fmt: skip
     except SluiceError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return exit_code(error)
+        return reported(error)
     print(report)
     return 0
 

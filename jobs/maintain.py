@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ import pyarrow.compute as pc
 from shedding.arrivals import Arrivals, log_table
 from shedding.arrivals_log import write_log
 from shedding.config import Settings
-from shedding.errors import DataError, SluiceError, exit_code
+from shedding.errors import DataError, SluiceError, reported
 from shedding.source_number import source_number
 from shedding.spec import Catalog, DatasetSpec, load_catalog
 from shedding.spec.durations import UNITS
@@ -161,8 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for done in maintain(settings, load_catalog(settings.specs), arguments.dataset):
             print(done)
     except SluiceError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return exit_code(error)
+        return reported(error)
     return 0
 
 

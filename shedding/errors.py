@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 
 class SluiceError(Exception):
     """Raised when Sluice cannot go on; the message says what, where, and how to mend it."""
@@ -45,8 +47,9 @@ FINAL_CODE = 3
 """The exit code by which an application tells that it failed by one of these."""
 
 
-def exit_code(error: SluiceError) -> int:
-    """What an application that failed by `error` exits with: FINAL_CODE where trying again would not help."""
+def reported(error: SluiceError) -> int:
+    """Tell of an application's error in one line; its exit code: FINAL_CODE where trying again would not help."""
+    print(f"{type(error).__name__}: {error}", file=sys.stderr)
     return FINAL_CODE if isinstance(error, FINAL) else 1
 
 

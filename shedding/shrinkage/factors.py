@@ -18,8 +18,7 @@ CERTAIN = 4.0
 """And so many standard errors of the factor itself."""
 FEWEST = 20
 """Sampled keys that can show it: the few of a quiet hour move that far by chance."""
-LEAST = 0.01
-_STEPS, _CLOSE = 100, 1e-9
+_LEAST, _STEPS, _CLOSE = 0.01, 100, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def _centre(level: Floats, weight: Floats, bound: Floats) -> float:
     centre = 1.0
     for _ in range(_STEPS):
         step = float(np.average(np.clip(level / centre - 1, -bound, bound), weights=weight))
-        centre = max(centre * (1 + step), LEAST)
+        centre = max(centre * (1 + step), _LEAST)
         if abs(step) <= _CLOSE:
             break
     return centre
