@@ -2,12 +2,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run test test-fast lint bench chaos clean
+.PHONY: help setup lock run test test-fast lint bench chaos fuzz clean
 
 BIN := .venv/bin
 ONLY ?=
 DATA ?=
 N ?= 40
+FIRST ?=
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +39,9 @@ bench: setup ## benchmarks; ONLY=name for one, DATA=dir for the real slices
 
 chaos: setup ## kill -9 jobs at N random moments and compare with an undisturbed run
 	@$(BIN)/python -m tests.chaos --n $(N)
+
+fuzz: setup ## N random datasets and queries against DuckDB; FIRST=seed to repeat one
+	@$(BIN)/python -m tests.fuzz --n $(N) $(if $(FIRST),--first $(FIRST))
 
 clean: ## remove everything that was made: venv, jars, warehouse, Airflow's home, builds
 	@rm -rf .venv .jars .airflow .pytest_cache .ruff_cache .mypy_cache .hypothesis build warehouse landing \

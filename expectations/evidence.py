@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shedding.config import Settings
-from shedding.dependence import spec_fingerprint
 from shedding.errors import DataError
 from shedding.keys import align
-from shedding.spec.durations import format_instant
+from shedding.planning.fingerprints import spec_fingerprint
 from shedding.spec.query import QuerySpec
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.spec.times import format_instant
+from shedding.tables import Table
 
 Array = np.ndarray
 
@@ -83,7 +84,7 @@ def numbers(table: pa.Table, column: str) -> Array:
     """A column as doubles, null as NaN; all NaN where the table has no such column (an older run wrote it)."""
     if column not in table.column_names:
         return np.full(table.num_rows, np.nan)
-    values: Array = table[column].cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values: Array = table[column].cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return values
 
 

@@ -10,15 +10,15 @@ from great_expectations.core import ExpectationSuiteValidationResult, RunIdentif
 from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
 from great_expectations.expectations.metadata_types import FailureSeverity
 
-from expectations.docs import write_page
+from expectations.data_docs import write_page
 from expectations.evidence import load_evidence
+from expectations.observations import summarise
 from expectations.suite import build_suite, not_judged
-from expectations.summary import summarise
 from expectations.verdict import Check, Verdict, write_verdict
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.spec.query import QuerySpec
-from shedding.tables import slot_name
+from shedding.spec.timeline import slot_name
 
 
 def judge(settings: Settings, query: QuerySpec, slot: int, run_id: str, attempt: int = 0) -> Verdict:
@@ -68,7 +68,7 @@ def _check(result: Any) -> Check:
     meta = result.expectation_config.meta
     return Check(
         name=meta["check"], observed=meta["observed"], limit=meta["limit"], severity=meta["level"],
-        passed=bool(result.success), kind=meta["kind"], detail=meta["seen"],
+        passed=bool(result.success), kind=meta["kind"], detail=meta["seen"], estimate=meta.get("estimate"),
     )  # fmt: skip
 
 

@@ -9,19 +9,19 @@ import numpy as np
 import pandas as pd
 from great_expectations.expectations import Expectation
 
-from expectations.audit import ExpectFreshAudit, ExpectLastAuditPassed
-from expectations.coverage import ExpectIntervalsToCover
-from expectations.drift import ExpectLittleDrift
+from expectations.checks.audit import ExpectFreshAudit, ExpectLastAuditPassed
+from expectations.checks.coverage import ExpectIntervalsToCover
+from expectations.checks.drift import ExpectLittleDrift
+from expectations.checks.mean_error import ExpectMeanErrorWithinBudget
+from expectations.checks.missing_keys import ExpectFewMissingKeys
+from expectations.checks.p95_error import ExpectP95ErrorWithinBudget
+from expectations.checks.processed_over_budget import ExpectProcessedWithinBudget
+from expectations.checks.row_count import ExpectKeysLikePrior, ExpectSomeRows
+from expectations.checks.top_missed import ExpectTopKeys
+from expectations.checks.values import ExpectKeysOnce, ExpectWholeValues
+from expectations.checks.worst_error import ExpectWorstKeyWithinBudget
 from expectations.evidence import Evidence
-from expectations.mean_error import ExpectMeanErrorWithinBudget
-from expectations.missing_keys import ExpectFewMissingKeys
-from expectations.p95_error import ExpectP95ErrorWithinBudget
-from expectations.processed_fraction import ExpectProcessedWithinBudget
-from expectations.row_count import ExpectKeysLikePrior, ExpectSomeRows
-from expectations.top_missed import ExpectTopKeys
-from expectations.values import ExpectKeysOnce, ExpectWholeValues
 from expectations.verdict import Check
-from expectations.worst_error import ExpectWorstKeyWithinBudget
 from shedding.spec.query import GateSpec
 
 ALWAYS: dict[type[Any], float] = {ExpectWholeValues: 0, ExpectKeysOnce: 0, ExpectLastAuditPassed: 1}
@@ -42,7 +42,8 @@ STATED: tuple[type[Any], ...] = (
 """Checks whose limit is the key of the same name in `gate:`; none there, none judged."""
 
 IDLE = "not judged: nothing to look at in this slot"
-ERRORS = frozenset({"mean_relative_error", "p95_relative_error", "worst_relative_error", "missing_keys"})
+BOUNDED = frozenset({"mean_relative_error", "p95_relative_error", "worst_relative_error"})
+ERRORS = BOUNDED | {"missing_keys"}
 MEASURED = frozenset({"coverage", "top_missed"})
 """Checks that only an exact leg has something to look at for."""
 
@@ -54,6 +55,7 @@ class Finding:
     observed: float
     limit: float
     text: str
+    estimate: float | None = None
 
 
 def build_suite(evidence: Evidence, frame: pd.DataFrame) -> list[Expectation]:
@@ -114,6 +116,8 @@ def _expectation(kind: type[Any], limit: float, evidence: Evidence, frame: pd.Da
     pair = kind is ExpectIntervalsToCover
     level = severity(evidence.query.gate, kind.check)
     finding = _coverage_finding(frame, limit) if pair else _finding(kind, frame, _column(kind), limit)
+    if kind.check in BOUNDED and evidence.kind == "estimated":
+        finding = _bound_finding(kind, frame, limit, evidence.query.gate.risk)
     bound = {} if pair else {"max_value": limit}
     gx_level = "critical" if level == "fail" else "warning"
     made: Expectation = kind(
@@ -133,11 +137,20 @@ def _finding(kind: type[Any], frame: pd.DataFrame, column: str, limit: float) ->
     return Finding(float(values[index]), limit, text)
 
 
+def _bound_finding(kind: type[Any], frame: pd.DataFrame, limit: float, risk: float) -> Finding:
+    """The largest bound, what was estimated there, and which evidence the bound rests on."""
+    found = _finding(kind, frame, _column(kind), limit)
+    index = int(np.nanargmax(frame[_column(kind)].to_numpy(dtype=float)))
+    estimate = float(frame[kind.check.removesuffix("_relative_error") + "_estimate"].iat[index])
+    how = f"bound at risk {risk:g} by {frame['decided_by'].iat[index]}, estimate {kind.show(estimate)}"
+    return Finding(found.observed, limit, f"{found.text} [{how}]", estimate)
+
+
 def _coverage_finding(frame: pd.DataFrame, limit: float) -> Finding:
     """The measure with the least margin; its limit is the spec's, less what chance explains."""
     measures = frame.drop_duplicates("measure").dropna(subset=["coverage"])
     index = int((measures["coverage"] - measures["coverage_floor"]).to_numpy().argmin())
-    covered, floor = float(measures["coverage"].iat[index]), float(measures["coverage_floor"].iat[index])
+    covered, floor = (float(measures[name].to_numpy()[index]) for name in ("coverage", "coverage_floor"))
     measure = measures["measure"].iat[index]
     return Finding(
         covered, floor, f"interval coverage {covered:.4g} of {measure}, limit {limit:g} (less chance: {floor:.4g})"
@@ -149,6 +162,7 @@ def _meta(check: str, finding: Finding, level: str, kind: str) -> dict[str, Any]
         "check": check,
         "limit": float(finding.limit),
         "observed": float(finding.observed),
+        "estimate": finding.estimate,
         "level": level,
         "kind": kind,
         "seen": finding.text,

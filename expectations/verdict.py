@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from shedding.config import Settings
 from shedding.errors import DataError, VerdictError
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.tables import Table
 
 APPROVAL = "approval"
 """The check that a person's decision adds."""
@@ -20,6 +21,7 @@ APPROVAL = "approval"
 SCHEMA = pa.schema([
     ("slot", pa.string()), ("run_id", pa.string()), ("attempt", pa.int64()), ("check", pa.string()),
     ("observed", pa.float64()), ("limit", pa.float64()), ("severity", pa.string()), ("passed", pa.bool_()),
+    ("estimate", pa.float64()),
     ("kind", pa.string()), ("detail", pa.string()), ("leg", pa.string()), ("docs", pa.string()),
     ("results_version", pa.int64()), ("runs_version", pa.int64()), ("at", pa.timestamp("us", "UTC")),
 ])  # fmt: skip
@@ -27,7 +29,10 @@ SCHEMA = pa.schema([
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of one run: what was observed, what was allowed, and whether a failure stops the slot."""
+    """One check of one run: what was observed, what was allowed, and whether a failure stops the slot.
+
+    Of an error that was not measured `observed` is its bound at the gate's risk, `estimate` what is expected.
+    """
 
     name: str
     observed: float | None
@@ -36,6 +41,7 @@ class Check:
     passed: bool
     kind: str
     detail: str
+    estimate: float | None = None
 
     @property
     def stops(self) -> bool:
@@ -101,6 +107,7 @@ def write_verdict(settings: Settings, verdict: Verdict) -> int:
             "slot": slot_name(verdict.slot), "run_id": verdict.run_id, "attempt": verdict.attempt,
             "check": check.name, "observed": check.observed, "limit": check.limit, "severity": check.severity,
             "passed": check.passed, "kind": check.kind, "detail": check.detail, "leg": verdict.leg,
+            "estimate": check.estimate,
             "docs": verdict.docs, "results_version": verdict.results_version, "runs_version": verdict.runs_version,
             "at": at,
         }
@@ -128,7 +135,7 @@ def read_verdict(settings: Settings, query: str, slot: int, run_id: str, attempt
     checks = tuple(
         Check(
             name=row["check"], observed=row["observed"], limit=row["limit"], severity=row["severity"],
-            passed=row["passed"], kind=row["kind"], detail=row["detail"],
+            passed=row["passed"], kind=row["kind"], detail=row["detail"], estimate=row.get("estimate"),
         )
         for row in rows
     )  # fmt: skip

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import datetime as dt
+import http.client
 import json
 import time
 import urllib.error
 import urllib.request
+import uuid
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 from infra.airflow_home import USER, AirflowHome
-from shedding.errors import ConfigError
+from shedding.errors import ConfigError, innermost
 
 TIMEOUT = 90.0
 POLL_SECONDS = 2.0
+PATIENCE = 180.0
+"""How long a server that fails or is not there is waited for, in seconds: a start takes half a minute on two cores."""
 CONFLICT = 409
 NOT_FOUND = 404
-BUSY = 503
+SERVER_ERROR, BUSY = 500, 503
 FINISHED = frozenset({"success", "failed"})
 
 
@@ -38,18 +42,19 @@ class AirflowApi:
             self.alive()
             try:
                 credentials = {"username": USER, "password": self.home.password()}
-                self.token = self.call("POST", "/auth/token", credentials)["access_token"]
+                self.token = self._ask("POST", "/auth/token", credentials)["access_token"]
                 return
             except ConfigError:
                 time.sleep(1.0)
         raise ConfigError(f"Airflow did not answer at {self.home.url} within {patience:.0f} s; see {self.home.logs}")
 
     def wait_for_dag(self, dag_id: str, patience: float = 120.0) -> None:
-        """Return when the DAG has been parsed."""
+        """Return when the DAG has been parsed, and was there when its file was last parsed."""
         give_up = time.monotonic() + patience
         while time.monotonic() < give_up:
             self.alive()
-            if self.call("GET", f"/api/v2/dags/{dag_id}", refused={NOT_FOUND}) is not None:
+            known = self.call("GET", f"/api/v2/dags/{dag_id}", refused={NOT_FOUND})
+            if known is not None and not known["is_stale"]:
                 return
             time.sleep(1.0)
         raise ConfigError(f"the DAG {dag_id} did not appear within {patience:.0f} s; see {self.home.logs}")
@@ -64,8 +69,10 @@ class AirflowApi:
 
     def trigger(self, dag_id: str, conf: dict[str, str]) -> str:
         """Start a run by hand; its id."""
-        body = {"logical_date": None, "conf": conf}
-        return str(self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", body)["dag_run_id"])
+        run_id = f"manual__{uuid.uuid4().hex}"  # so that asking twice starts one
+        body = {"dag_run_id": run_id, "logical_date": None, "conf": conf}
+        self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", body, refused={CONFLICT})
+        return run_id
 
     def run_state(self, dag_id: str, run_id: str) -> str:
         """The state of one run."""
@@ -104,7 +111,22 @@ class AirflowApi:
         return [f"{error['filename']}: {error['stack_trace'].strip().splitlines()[-1]}" for error in errors]
 
     def call(self, method: str, path: str, body: object = None, refused: Collection[int] = ()) -> Any:
-        """One request; None where Airflow answers with a code of `refused`, ConfigError with its words on any other."""
+        """One request; None where Airflow answers with a code of `refused`, ConfigError with its words on any other.
+
+        An error of the server, and a server that does not answer, is waited for: whatever died is being started
+        again. So the same request may arrive twice.
+        """
+        give_up = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self._ask(method, path, body, refused)
+            except _PassingError:
+                if time.monotonic() > give_up:
+                    raise
+                self.alive()
+                time.sleep(POLL_SECONDS)
+
+    def _ask(self, method: str, path: str, body: object, refused: Collection[int] = ()) -> Any:
         request = urllib.request.Request(
             f"{self.home.url}{path}",
             method=method,
@@ -117,10 +139,22 @@ class AirflowApi:
         except urllib.error.HTTPError as error:
             if error.code in refused:
                 return None
-            text = error.read().decode(errors="replace")
-            raise ConfigError(f"Airflow answered {error.code} to {method} {path}: {text}") from error
-        except OSError as error:
-            raise ConfigError(f"Airflow does not answer at {self.home.url}: {error}; see {self.home.logs}") from error
+            kind = _PassingError if error.code >= SERVER_ERROR else ConfigError
+            raise kind(f"Airflow answered {error.code} to {method} {path}: {_words(error)}") from error
+        except (OSError, http.client.HTTPException, ValueError) as error:  # nobody there, or gone amid the answer
+            text = f"Airflow does not answer at {self.home.url}: {innermost(error)}; see {self.home.logs}"
+            raise _PassingError(text) from error
+
+
+class _PassingError(ConfigError):
+    """Raised when the server failed or is not there; it may be back in a moment."""
+
+
+def _words(error: urllib.error.HTTPError) -> str:
+    try:
+        return error.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException):
+        return error.reason
 
 
 def _stamp(moment: dt.datetime) -> str:

@@ -85,8 +85,15 @@ class AirflowHome:
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.database}?timeout=60",  # s
             "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": 60,  # s; a new specification shows after a minute
+            # A parse that a busy machine makes slow must not end: every DAG of its file would be gone until the next.
+            "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": 240,
+            "AIRFLOW__DAG_PROCESSOR__DAG_FILE_PROCESSOR_TIMEOUT": 300,
+            "AIRFLOW__DAG_PROCESSOR__STALE_DAG_THRESHOLD": 360,
             # What Ctrl-C interrupted is taken up again this soon after the next start (Airflow's own: 300 s).
             "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": 120,
+            # Runs are examined so many at a time, those of backfills last: with as many held in `wait_for_raw`, which
+            # Airflow's own 20 soon are, no task of a backfill is ever created.
+            "AIRFLOW__SCHEDULER__MAX_DAGRUNS_PER_LOOP_TO_SCHEDULE": _runs_examined(self.settings.specs),
             "AIRFLOW__API__HOST": HOST,
             "AIRFLOW__API__PORT": self.port,
             "AIRFLOW__API__BASE_URL": self.url,
@@ -111,3 +118,8 @@ class AirflowHome:
             file.write_text(json.dumps({"password": secrets.token_urlsafe(9), "secret": secrets.token_urlsafe(32)}))
         kept: dict[str, str] = json.loads(file.read_text())
         return kept
+
+
+def _runs_examined(specs: Path) -> int:
+    """Several times the runs that may be active at once, two a specification, with room for more specifications."""
+    return max(200, 4 * 2 * sum(1 for _ in specs.glob("*/*.y*ml")))

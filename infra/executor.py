@@ -20,7 +20,6 @@ PACKAGES = (
     "airflow.providers.standard.decorators.branch_python",
     "airflow.providers.standard.decorators.sensor",
     "airflow.sdk.execution_time.task_runner",
-    "fastapi.staticfiles",
     "great_expectations",
     "pyarrow.dataset",
     "scipy.stats",

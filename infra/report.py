@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shedding.cli.rendering import plain_rows, render
-from shedding.cli.show import newest_rows
+from jobs.cli.rendering import plain_rows, render
+from jobs.cli.show import newest_rows
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.spec import QuerySpec
@@ -48,7 +48,7 @@ def _windows(query: QuerySpec, runs: pa.Table) -> str:
 def _newest_window(query: QuerySpec, published: pa.Table) -> str:
     newest = published.filter(pc.field("window_start") == pc.max(published["window_start"]))
     measures = [m.name for m in query.measures]
-    size = next((m.name for m in query.measures if m.agg == "count"), measures[0])
+    size = next((m.name for m in query.measures if m.column is None), measures[0])
     columns = ["window_start", *query.group_by]
     for name in measures:
         columns += [name, f"{name}_low", f"{name}_high"]

@@ -7,7 +7,6 @@ import datetime as dt
 import fcntl
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,12 +15,13 @@ from pathlib import Path
 
 from infra.airflow_api import FINISHED, AirflowApi
 from infra.airflow_home import PROJECT, USER, AirflowHome, free_port
+from infra.family import Family, stop
 from infra.report import published_report
 from infra.services import Services, running
 from shedding.config import Settings
 from shedding.errors import ConfigError, SluiceError
 from shedding.spec import QuerySpec, load_catalog
-from shedding.spec.durations import as_datetime, format_instant, parse_instant
+from shedding.spec.times import as_datetime, format_instant, parse_instant
 
 QUERY = "taxi_route_fare"
 DAY = 86_400_000_000
@@ -105,14 +105,11 @@ def _ingesting(home: AirflowHome, query: QuerySpec, start: int, end: int) -> Ite
     say(f"ingesting {query.dataset} from {format_instant(first)} to {format_instant(end)}")
     interval = ["--from", format_instant(first), "--to", format_instant(end)]
     log = home.logs / "ingest.log"
-    with log.open("wb") as output:
-        command = [sys.executable, "-m", "shedding.cli", "ingest", query.dataset, *interval]
-        process = subprocess.Popen(
-            command, stdout=output, stderr=output, env=home.environment(), start_new_session=True
-        )
+    log.write_bytes(b"")
+    family = Family([sys.executable, "-m", "jobs.cli", "ingest", query.dataset, *interval], home.environment(), log)
 
     def arrived() -> None:
-        code = process.wait()
+        code = family.exit_code(wait=True)
         last = next(reversed(log.read_text(errors="replace").split("\n")[:-1]), "no output")
         if code:
             raise ConfigError(f"ingest failed: {last}; all of it: {log}")
@@ -121,9 +118,7 @@ def _ingesting(home: AirflowHome, query: QuerySpec, start: int, end: int) -> Ite
     try:
         yield arrived
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)  # it leaves no trace: unfinished arrivals are never visible
-            process.wait()
+        stop([family])  # killed, it leaves no trace: unfinished arrivals are never visible
 
 
 def _backfill(api: AirflowApi, query: QuerySpec, begin: int, end: int) -> None:

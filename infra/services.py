@@ -6,20 +6,23 @@ import contextlib
 import sqlite3
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
 from infra.airflow_home import AirflowHome
+from infra.family import Family, stop
 from shedding.errors import ConfigError
 
-SERVICES = ("api-server", "scheduler", "dag-processor", "triggerer")
+SERVICES = {
+    "api-server": (),
+    # Their log servers listen on all addresses; the API server reads the same files without them.
+    "scheduler": ("--skip-serve-logs",),
+    "dag-processor": (),
+    "triggerer": ("--skip-serve-logs",),
+}
+"""What is started, with which options."""
 PATIENCE = 20.0
 TAIL = 15
-MARK = "SLUICE_SERVICES"
-"""The variable by which whatever the services start, however deep, is known as theirs."""
 RESTARTS = 3
 """How often a service that died is started again: over SQLite, scheduler and API server now and then lose a race."""
 
@@ -30,8 +33,8 @@ class Services:
     def __init__(self, home: AirflowHome) -> None:
         self._logs, self._database = home.logs, home.database
         self._logs.mkdir(parents=True, exist_ok=True)
-        self._environment = home.environment() | {MARK: uuid.uuid4().hex}
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._environment = home.environment()
+        self._families: dict[str, Family] = {}
         self._restarts = dict.fromkeys(SERVICES, 0)
 
     def migrate(self) -> None:
@@ -51,54 +54,29 @@ class Services:
             self._start(name)
 
     def check(self) -> None:
-        """Start a service again that has ended; raise, with the end of its log, where that did not help."""
-        for name, process in list(self._processes.items()):
-            if process.poll() is None:
+        """Start a service again that has ended; raise, with the end of its log, where that did not help.
+
+        What the ended one has left goes first: a scheduler's workers would go on taking tasks and hold its sockets.
+        """
+        for name, family in list(self._families.items()):
+            code = family.exit_code()
+            if code is None:
                 continue
+            del self._families[name]
+            stop([family])
             if self._restarts[name] >= RESTARTS:
-                raise ConfigError(f"Airflow's {name} ended with code {process.returncode}: {self._last_lines(name)}")
+                raise ConfigError(f"Airflow's {name} ended with code {code}: {self._last_lines(name)}")
             self._restarts[name] += 1
             self._start(name)
 
     def stop(self) -> None:
-        """Stop every service and whatever they started, Spark's JVMs too; returns when all are gone.
-
-        A task may start one more while its service is being stopped, so they are looked for until there is none.
-        """
-        family = self._family({psutil.Process(p.pid) for p in self._processes.values() if psutil.pid_exists(p.pid)})
-        for process in self._processes.values():
-            with contextlib.suppress(ProcessLookupError):
-                process.terminate()
-        psutil.wait_procs(family, timeout=PATIENCE)
-        while survivors := self._family(family):
-            for survivor in survivors:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    survivor.kill()
-            psutil.wait_procs(survivors, timeout=PATIENCE)
-            family |= survivors
-        self._processes.clear()
-
-    def _family(self, known: set[psutil.Process]) -> set[psutil.Process]:
-        """The living of the `known`, what carries the mark, orphans too, and all that descends from these.
-
-        A process that has given itself a title has lost its environment, so the mark alone does not do.
-        """
-        found = set(known)
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.AccessDenied, psutil.NoSuchProcess):
-                if process.environ().get(MARK) == self._environment[MARK]:
-                    found.add(process)
-        for process in list(found):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                found.update(process.children(recursive=True))
-        return {process for process in found if _lives(process)}
+        """Stop every service and whatever they started, Spark's JVMs too; returns when all are gone."""
+        stop(self._families.values(), PATIENCE)
+        self._families.clear()
 
     def _start(self, name: str) -> None:
-        with self._log(name).open("ab") as log:
-            # A session of its own: Ctrl-C reaches this process only, which then stops them in order.
-            self._processes[name] = subprocess.Popen(
-                self._command(name), stdout=log, stderr=log, env=self._environment, start_new_session=True
-            )
+        # A session of its own: Ctrl-C reaches this process only, which then stops them in order.
+        self._families[name] = Family(self._command(name, *SERVICES[name]), self._environment, self._log(name))
 
     def _command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "airflow", *arguments]
@@ -108,13 +86,6 @@ class Services:
 
     def _last_lines(self, name: str) -> str:
         return "\n".join(self._log(name).read_text(errors="replace").splitlines()[-TAIL:])
-
-
-def _lives(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 @contextlib.contextmanager

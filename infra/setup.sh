@@ -48,8 +48,10 @@ if [ "$(cat .venv/.locked 2>/dev/null || true)" != "$wanted" ]; then
     echo "$wanted" > .venv/.locked
 fi
 
-if [ ! -f .jars/.complete ]; then
+jars="$(grep -E '^(delta-spark|pyspark)==' infra/requirements.lock)"
+if [ "$(cat .jars/.complete 2>/dev/null || true)" != "$jars" ]; then
     step "fetching Delta's jars into .jars"
     .venv/bin/python infra/jars.py
+    echo "$jars" > .jars/.complete
 fi
 step "ready"

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shedding.config import Settings
-from shedding.errors import SluiceError, reported
-from shedding.spec import Catalog, load_catalog
-from shedding.spec.durations import format_instant, parse_instant
+from shedding.errors import DataError, SluiceError, reported
+from shedding.ingest.arrivals import Arrivals
+from shedding.spec import Catalog, QuerySpec, load_catalog
+from shedding.spec.times import format_instant, parse_instant
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,13 +36,15 @@ class AggregateReport:
     processed_rows: float
     total_rows: float
     seconds: float
+    advice: Sequence[str] = ()
 
     def __str__(self) -> str:
         kind = "audited" if self.audited else "shed"
-        return (
+        told = (
             f"{self.windows} windows, {self.keys} rows ({kind}), {self.processed_rows:.0f} rows processed, "
             f"{self.total_rows:.0f} in all, {self.seconds:.1f} s"
         )
+        return "\n".join([told, *self.advice])
 
 
 def aggregate(
@@ -52,11 +55,12 @@ def aggregate(
     Guarantee: the rows of results are a function of the visible raw rows and the specification, the same
     bits whatever ran before, in whatever order, on however many cores.
     """
-    from shedding.slot_answer import answer_slot
-    from shedding.spark.slot_scan import SlotScan
+    from shedding.answers.slot import answer_slot
+    from shedding.scan.spark_scans import SlotScan
 
     started = time.monotonic()
     spec = catalog.query(query)
+    require_rows(settings, spec, slot)
     made = answer_slot(settings, catalog, spec, slot, SlotScan(spark, settings, spec))
     seconds = time.monotonic() - started
     results_version, runs_version = made.write(settings, run_id, seconds)
@@ -69,7 +73,25 @@ def aggregate(
         processed_rows=made.processed_rows,
         total_rows=made.total_rows,
         seconds=seconds,
+        advice=made.advice,
     )
+
+
+def require_rows(settings: Settings, query: QuerySpec, slot: int) -> None:
+    """Raise DataError where the slot ends before the first row that a dataset of the query has: it would be empty.
+
+    A gate that allows empty slots allows these too.
+    """
+    end = query.timeline.windows(slot)[-1][1]
+    names = [query.dataset] + ([query.join.dataset] if query.join else [])
+    for name in names if not query.gate.allow_empty else []:
+        first = Arrivals.load(settings, name).first_event
+        if first is not None and end <= first:
+            raise DataError(
+                f"slot {format_instant(slot)} of {query.name} ends before the first row of {name}, at "
+                f"{format_instant(first)}: there is nothing to compute; start at "
+                f"{format_instant(query.timeline.slot_of(first))}, or ingest older rows"
+            )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

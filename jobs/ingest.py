@@ -11,34 +11,41 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import itertools
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from jobs.ingest_batch import BatchReport, catch_up, store_batch
-from shedding.arrivals import Arrivals
-from shedding.arrivals_log import watermark_row, write_log
-from shedding.cli.arguments import add_interval
-from shedding.cli.arguments import interval as interval_of
+from jobs.catch_up import catch_up
+from jobs.cli.arguments import add_interval
+from jobs.cli.arguments import interval as interval_of
+from jobs.ingest_queue import stored
 from shedding.config import Settings
-from shedding.errors import SluiceError, SourceError, reported
-from shedding.intake import Intake, Plan, batches, plan_files, plan_interval
-from shedding.landing import LandedFile, inspect, landed_files, readable
-from shedding.source_number import check_numbered
-from shedding.spark.damage import READ_FAILURES, damaged
+from shedding.errors import FilesError, SluiceError, SourceError, innermost, refusal, reported
+from shedding.ingest.arrivals import Arrivals
+from shedding.ingest.arrivals_log import watermark_row, write_log
+from shedding.ingest.batch import BatchReport, check_unchanged, store_batch
+from shedding.ingest.damaged_files import READ_FAILURES, damaged
+from shedding.ingest.landing import LandedFile, inspect, landed_files, readable
+from shedding.ingest.source_number import check_numbered
+from shedding.ingest.source_plan import Intake, Plan, batches, plan_files, plan_interval
 from shedding.spec.catalog import Catalog, load_catalog
 from shedding.spec.dataset import DatasetSpec
-from shedding.spec.keyset import keysets
+from shedding.spec.keyset import KeySet, needed_by
 from shedding.tables import Table
 
 
 @dataclass(frozen=True)
 class IngestReport:
-    """What a run did: read = kept + excluded + quarantined, over the sources it ingested."""
+    """What a run did: read = kept + excluded + quarantined, over the sources it ingested.
+
+    `problems` are those of queries whose keys could not be counted, each under the query's name.
+    """
 
     dataset: str
     read: int = 0
@@ -49,6 +56,7 @@ class IngestReport:
     sources: list[str] = field(default_factory=list)
     skipped: int = 0
     notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     watermark: int | None = None
 
     def plus(self, batch: BatchReport) -> IngestReport:
@@ -76,43 +84,78 @@ def ingest(
 ) -> IngestReport:
     """Ingest what is new: the given files, those the landing directory holds, or a generator's [from, to).
 
-    Idempotent: content that is visible already changes nothing. A file that cannot be read is refused whole; the
-    others are ingested, then SourceError names it. With an interval, a file dataset's watermark moves to its end.
+    Idempotent: content that is visible already changes nothing. A file that cannot be taken is refused whole, whatever
+    is wrong with it; the others are ingested, then SourceError names it. With an interval, a file dataset's watermark
+    moves to its end.
+    A query whose keys cannot be counted is told of in the report, and counted once it is mended; no other waits for it.
     """
     spec = catalog.dataset(dataset)
     session = _session(spark)
     now = dt.datetime.now(dt.UTC)
     arrivals = Arrivals.load(settings, dataset)
     _check_table(settings, dataset)
-    plan, refused = _plan(settings, spec, files, interval, arrivals, progress)
+    refused = _Refused(progress)
+    plan = _plan(settings, spec, files, interval, arrivals, progress, refused)
     report = IngestReport(dataset, skipped=len(plan.known), notes=plan.known)
-    counted = keysets(catalog, dataset)
-    catch_up(session, settings, spec, counted, arrivals, now)
+    needed = needed_by(catalog, dataset)
+    counted = [needed[identifier][0] for identifier in sorted(needed)]
     for intake in plan.intakes:
         if intake.file is not None and intake.replaces:
             progress(f"{intake.name} takes the place of the rows that came by its name or its content before")
+
     queue = list(batches(plan.intakes))
-    for number, batch in enumerate(queue, 1):
-        progress(f"batch {number} of {len(queue)}: {', '.join(i.name for i in batch[:3])}{' ...' * (len(batch) > 3)}")
+    numbers = itertools.count(1)
+
+    def store(batch: list[Intake]) -> BatchReport:
+        number = next(numbers)
+        place = f"batch {number} of {max(number, len(queue))}"  # one that failed is tried again in parts
+        progress(f"{place}: {', '.join(i.name for i in batch[:3])}{' ...' * (len(batch) > 3)}")
+        done = _store(session, settings, spec, batch, counted, now)
+        progress(f"{place}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
+        return done
+
+    problems: list[str] = []
+    with refused.said():
+        uncounted = catch_up(session, settings, spec, counted, arrivals, now)
+        for done in stored(queue, store, lambda: _works(session), refused.add):
+            report = report.plus(done)
+            uncounted |= done.uncounted
+        if interval is not None and spec.source.kind != "generator":
+            write_log(settings, dataset, [watermark_row(interval)], now)
+        problems = [_uncounted(name, uncounted[key]) for key in sorted(uncounted) for name in needed[key][1]]
+        for problem in problems:
+            progress(problem)
+    return replace(report, problems=problems, watermark=Arrivals.load(settings, dataset).watermark)
+
+
+def _uncounted(query: str, error: Exception) -> str:
+    remedy = f"mend it (`sluice check --spark` analyses it) and run ingest again; until then {query} alone is affected"
+    return f"queries/{query}.yaml: its keys could not be counted: {innermost(error)}; {remedy}"
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """Words on files that cannot be taken: told as they are found, and again by the error that ends the run."""
+
+    tell: Callable[[str], None]
+    words: list[str] = field(default_factory=list)
+
+    def add(self, words: str) -> None:
+        self.tell(f"refused: {words}")
+        self.words.append(words)
+
+    @contextmanager
+    def said(self) -> Iterator[None]:
+        """SourceError at the end where files were refused; an error that came before it tells of them too."""
         try:
-            done = store_batch(session, settings, spec, batch, counted, now, uuid.uuid4().hex)
-        except SourceError as error:
-            refused.append(str(error))
-            continue
-        except READ_FAILURES:
-            sound = _sound(session, spec, batch, refused)
-            if len(sound) == len(batch) == 1:
+            yield
+        except Exception as error:
+            if not self.words:
                 raise
-            # Each can be read and all cannot: one by one, so that whichever it is takes no other with it.
-            queue += [[intake] for intake in sound] if len(sound) == len(batch) else [sound] if sound else []
-            continue
-        report = report.plus(done)
-        progress(f"batch {number} of {len(queue)}: read {done.read}, kept {done.kept}, quarantined {done.quarantined}")
-    if interval is not None and spec.source.kind != "generator":
-        write_log(settings, dataset, [watermark_row(interval)], now)
-    if refused:
-        raise SourceError("; ".join(refused))
-    return replace(report, watermark=Arrivals.load(settings, dataset).watermark)
+            kind = type(error) if isinstance(error, SluiceError) and not isinstance(error, FilesError) else SourceError
+            raise kind("; ".join([innermost(error), *self.words])) from error
+        if self.words:
+            raise refusal(self.words)
 
 
 def _check_table(settings: Settings, dataset: str) -> None:
@@ -128,29 +171,52 @@ def _plan(
     interval: tuple[int, int] | None,
     arrivals: Arrivals,
     progress: Callable[[str], None],
-) -> tuple[Plan, list[str]]:
+    refused: _Refused,
+) -> Plan:
     if dataset.source.kind == "generator":
         if interval is None or files:
             raise SourceError(f"dataset {dataset.name} is a generator: give an interval (--from, --to) and no files")
-        return plan_interval(dataset, *interval, arrivals), []
+        return plan_interval(dataset, *interval, arrivals)
     found: list[LandedFile] = []
-    refused: list[str] = []
     for path in files if files is not None else landed_files(settings, dataset):
         progress(f"looking at {readable(Path(path.name))}")
         try:
             found.append(inspect(settings, dataset, path))
         except SourceError as error:
-            refused.append(str(error))
-    return plan_files(dataset, found, arrivals), refused
+            refused.add(str(error))
+    plan = plan_files(dataset, found, arrivals)
+    for words in plan.refused:
+        refused.add(words)
+    return plan
 
 
-def _sound(spark: SparkSession, dataset: DatasetSpec, batch: list[Intake], refused: list[str]) -> list[Intake]:
-    """The sources of a batch that can be read, after it failed; words on the others are added to `refused`."""
-    if dataset.source.kind != "parquet":
-        return batch
-    bad = damaged(spark, [intake.file.path for intake in batch if intake.file])
-    refused += bad.values()
-    return [intake for intake in batch if intake.file is None or intake.file.path not in bad]
+def _store(
+    spark: SparkSession,
+    settings: Settings,
+    dataset: DatasetSpec,
+    batch: list[Intake],
+    counted: list[KeySet],
+    now: dt.datetime,
+) -> BatchReport:
+    """Store a batch; where that fails, FilesError for those of its files that can be seen to be at fault."""
+    try:
+        return store_batch(spark, settings, dataset, batch, counted, now, uuid.uuid4().hex)
+    except Exception as error:
+        check_unchanged(batch)
+        if isinstance(error, READ_FAILURES) and dataset.source.kind == "parquet":
+            columns = {column.source or column.name for column in dataset.columns}
+            bad = damaged(spark, [intake.file.path for intake in batch if intake.file], columns)
+            if bad:
+                raise FilesError(bad) from error
+        raise
+
+
+def _works(spark: SparkSession) -> bool:
+    """Whether Spark still does what has nothing to do with any file."""
+    try:
+        return int(spark.range(1).count()) == 1
+    except Exception:
+        return False
 
 
 def _session(spark: SparkSession) -> SparkSession:
@@ -192,7 +258,7 @@ def main(argv: list[str] | None = None) -> int:
             )  # fmt: skip
     except SluiceError as error:
         return reported(error)
-    print(report)
+    print(replace(report, problems=[]), *report.problems, sep="\n")
     return 0
 
 

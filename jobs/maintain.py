@@ -13,22 +13,22 @@ import datetime as dt
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shedding.arrivals import Arrivals, log_table
-from shedding.arrivals_log import write_log
 from shedding.config import Settings
 from shedding.errors import DataError, SluiceError, reported
-from shedding.source_number import source_number
+from shedding.ingest.arrivals import Arrivals, log_table
+from shedding.ingest.arrivals_log import write_log
+from shedding.ingest.source_number import source_number
 from shedding.spec import Catalog, DatasetSpec, load_catalog
-from shedding.spec.durations import UNITS
+from shedding.spec.times import UNITS
+from shedding.stores import folders
 from shedding.tables import Table
 
-OF_QUERY = ("panes", "results", "runs", "verdicts", "published", "quarantine")
+OF_QUERY = ("panes", "results", "runs", "verdicts", "published", "quarantine", "verifications")
 """The tables that each query has."""
 
 
@@ -80,25 +80,25 @@ def remove_hidden(settings: Settings, dataset: DatasetSpec, now: dt.datetime) ->
         return 0
     texts = ", ".join("'" + source.replace("'", "''") + "'" for source in old)
     numbers = ", ".join(str(source_number(source)) for source in old)
-    places = [("raw", dataset.name), ("quarantine", dataset.name), *_concepts(settings, dataset.name)]
-    for place in places:
-        if Table(settings.table(*place)).exists():
-            _open(settings.table(*place)).delete(f"_source IN ({numbers if place[0] == 'raw' else texts})")
+    for place in _of_dataset(settings, dataset.name):
+        _open(settings.table(*place)).delete(f"_source IN ({numbers if place[0] == 'raw' else texts})")
     write_log(settings, dataset.name, [{"state": "removed", "source_id": source} for source in old], now)
     return len(old)
 
 
 def _tables(settings: Settings, catalog: Catalog, dataset: str) -> list[tuple[str, ...]]:
-    names: list[tuple[str, ...]] = [(kind, dataset) for kind in ("raw", "quarantine", "ingests")]
-    names += _concepts(settings, dataset)
-    names += [(kind, query.name) for query in catalog.queries_of(dataset) for kind in OF_QUERY]
-    return [parts for parts in names if Table(settings.table(*parts)).exists()]
+    names = [("ingests", dataset), *((kind, q.name) for q in catalog.queries_of(dataset) for kind in OF_QUERY)]
+    return _of_dataset(settings, dataset) + _there(settings, names)
 
 
-def _concepts(settings: Settings, dataset: str) -> list[tuple[str, ...]]:
-    """The dataset's concept tables, also those of key sets that no query needs any more."""
-    root = Path(settings.table("concepts", dataset))
-    return [("concepts", dataset, path.name) for path in sorted(root.glob("*")) if (path / "_delta_log").is_dir()]
+def _of_dataset(settings: Settings, dataset: str) -> list[tuple[str, ...]]:
+    """The tables with rows of the dataset's sources; of counts also those that no query needs any more."""
+    keysets = [("concepts", dataset, keyset) for keyset in folders(settings.table("concepts", dataset))]
+    return _there(settings, [("raw", dataset), ("quarantine", dataset), *keysets])
+
+
+def _there(settings: Settings, places: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    return [place for place in places if Table(settings.table(*place)).exists()]
 
 
 def _maintain(settings: Settings, parts: Sequence[str], spec: DatasetSpec) -> Maintained:

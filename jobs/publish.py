@@ -15,9 +15,10 @@ from expectations.evidence import require_own_specification
 from expectations.verdict import Verdict, read_verdict
 from shedding.config import Settings
 from shedding.errors import DataError
-from shedding.spec.durations import format_instant
 from shedding.spec.query import QuerySpec
-from shedding.tables import Table, same_type, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.spec.times import format_instant
+from shedding.tables import Table, holds
 
 STAMP = pa.timestamp("us", "UTC")
 
@@ -109,7 +110,7 @@ def _refuse_narrowing(query: QuerySpec, old: pa.Schema | None, new: pa.Schema) -
                 f"published/{query.name} has the column {field.name}, which the query no longer makes; {remedy}"
             )
         kind = new.field(field.name).type
-        if not same_type(kind, field.type):
+        if not holds(field.type, kind):
             raise DataError(f"published/{query.name}.{field.name} is {field.type} and would become {kind}; {remedy}")
 
 

@@ -18,18 +18,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from expectations.evidence import Evidence, load_evidence, micros, numbers, positions
-from expectations.failing import Repair, plan_repair
-from expectations.summary import absent_keys, error_statistics, silent_rows
+from expectations.observations import absent_keys, judged_errors, silent_rows, window_laws_of
+from expectations.repair_plan import Repair, plan_repair
 from expectations.verdict import read_verdict
-from shedding.answers import largest
+from shedding.answers.answer import largest
 from shedding.config import Settings
-from shedding.dependence import raw_fingerprint
+from shedding.ingest.side import Side, sides_of
 from shedding.keys import align
-from shedding.sides import Side, sides_of
+from shedding.planning.fingerprints import raw_fingerprint
+from shedding.risk import STATISTICS, claims
 from shedding.spec import Catalog
-from shedding.spec.durations import format_instant, parse_instant
 from shedding.spec.query import QuerySpec
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.spec.times import format_instant, parse_instant
+from shedding.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -141,9 +143,9 @@ class _Work:
         if evidence.exact is not None:
             rows = evidence.exact if evidence.query.top is None else _top_rows(evidence.exact, evidence.query)
             return _Mended(EXACT, rows, rows.num_rows)
-        from shedding.ledger import results_rows, run_rows
-        from shedding.slot_answer import answer_slot
-        from shedding.spark.slot_scan import SlotScan
+        from shedding.answers.run_record import results_rows, run_rows
+        from shedding.answers.slot import answer_slot
+        from shedding.scan.spark_scans import SlotScan
 
         shed = evidence.query.shed.model_copy(update={"policy": EXACT, "compare": []})
         query = evidence.query.model_copy(update={"shed": shed})
@@ -155,8 +157,8 @@ class _Work:
         return _Mended(EXACT, exact, exact.num_rows, made.total_rows, made.shared["bytes_read"], runs)
 
     def _computed(self, keys: pa.Table) -> tuple[pa.Table, float, int]:
-        from shedding.exact_keys import exact_rows
-        from shedding.spark.slot_scan import SlotScan
+        from shedding.answers.exact_keys import exact_rows
+        from shedding.scan.spark_scans import SlotScan
 
         query = self._evidence.query
         scans = SlotScan(self._spark(), self._settings, query)
@@ -235,6 +237,7 @@ def _run_rows(
 def _after(row: dict[str, Any], evidence: Evidence, mended: _Mended) -> dict[str, Any]:
     """Keys and errors of one window as they are after the repair."""
     start = parse_instant(row["window_start"])
+    at = int(np.searchsorted(micros(evidence.runs["window_start"]), start))
     here = mended.rows.filter(pa.array(micros(mended.rows["window_start"]) == start))
     missing = 0 if mended.leg == EXACT else _absent(evidence, here, start)
     silent = int(silent_rows(here, evidence.query).sum())
@@ -242,9 +245,13 @@ def _after(row: dict[str, Any], evidence: Evidence, mended: _Mended) -> dict[str
     found["imputed_keys"] = int(np.nansum(numbers(here, "is_imputed")))
     for measure in evidence.query.measures:
         errors = numbers(here, f"{measure.name}_error")
-        names = [f"{measure.name}_{name}" for name in ("mean_error", "p95_error", "worst_error")]
-        values = error_statistics(errors[~np.isnan(errors)], missing, evidence.kind)
-        found |= {name: None if np.isnan(value) else value for name, value in zip(names, values, strict=True)}
+        told = errors[~np.isnan(errors)], missing
+        laws = window_laws_of(evidence, measure.name)[at]
+        bounds = judged_errors(*told, laws, evidence.query.gate.risk)
+        claimed = bounds if laws is None else claims(*told)
+        for part in STATISTICS:
+            values = {f"{part}_error": getattr(claimed, part), f"{part}_bound": getattr(bounds, part)}
+            found |= {f"{measure.name}_{name}": None if np.isnan(v) else v for name, v in values.items()}
     return {name: value for name, value in found.items() if name in row}
 
 

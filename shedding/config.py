@@ -12,8 +12,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from shedding.errors import ConfigError
+from shedding.stores import SCHEMES, local_path, scheme_of
 
 _PROJECT = Path(__file__).resolve().parent.parent
+_UNSAFE = {"AWS_S3_ALLOW_UNSAFE_RENAME": ("true", "1"), "AWS_CONDITIONAL_PUT": ("disabled",)}
 
 
 class Settings(BaseModel):
@@ -28,6 +30,7 @@ class Settings(BaseModel):
     master: str = Field(default="local[*]", description="Spark master")
     driver_memory: str = Field(default="3g", description="memory of the Spark driver")
     java_options: str = Field(default="", description="options of the Spark driver's Java")
+    job_variables: str = Field(default="", description="further variables of the environment that jobs get, by commas")
     shuffle_partitions: int = Field(default=4, gt=0, description="spark.sql.shuffle.partitions")
     docs: Path = Field(default=_PROJECT / "build" / "docs", description="Great Expectations' Data Docs")
 
@@ -51,9 +54,17 @@ class Settings(BaseModel):
             raise ConfigError(
                 f"setting {name} (variable SLUICE_{name.upper()}) is {first['input']!r}: {first['msg']}"
             ) from error
-        if Path(settings.warehouse).is_file():
-            raise ConfigError(f"the warehouse {settings.warehouse} is a file; name a directory (SLUICE_WAREHOUSE)")
+        _check_warehouse(settings.warehouse)
         return settings
+
+    def require_warehouse(self) -> None:
+        """Raise ConfigError where the warehouse is a directory that does not exist: it would look empty."""
+        path = local_path(self.warehouse)
+        if path is not None and not path.is_dir():
+            raise ConfigError(
+                f"the warehouse {self.warehouse} does not exist; name another with --warehouse or SLUICE_WAREHOUSE, "
+                f"or fill it first: sluice ingest DATASET"
+            )
 
     def table(self, *parts: str) -> str:
         """The location of a table, e.g. `table("raw", "taxi")`."""
@@ -62,3 +73,21 @@ class Settings(BaseModel):
     def environment(self) -> dict[str, str]:
         """The variables that give a child process these same settings."""
         return {f"SLUICE_{name.upper()}": str(value) for name, value in self.model_dump().items()}
+
+
+def _check_warehouse(uri: str) -> None:
+    """ConfigError for a warehouse that is none, or where two writers could both believe that they made a version."""
+    path, scheme = local_path(uri), scheme_of(uri)
+    if path is not None and path.is_file():
+        raise ConfigError(f"the warehouse {uri} is a file; name a directory (SLUICE_WAREHOUSE)")
+    if scheme not in SCHEMES:
+        raise ConfigError(
+            f"the warehouse {uri} lies on {scheme}://, where commits cannot be made safe against other writers; "
+            f"name a directory or a URL of {', '.join(SCHEMES)} (SLUICE_WAREHOUSE)"
+        )
+    unsafe = [name for name, off in _UNSAFE.items() if os.environ.get(name, "").lower() in off]
+    if scheme in ("s3", "s3a") and unsafe:
+        raise ConfigError(
+            f"{unsafe[0]}={os.environ[unsafe[0]]} switches off conditional commits, and two writers to {uri} would "
+            "lose each other's rows; unset it"
+        )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 
 class SluiceError(Exception):
@@ -18,11 +20,30 @@ class ConfigError(SluiceError):
 
 
 class SourceError(SluiceError):
-    """Raised when a whole source file cannot be ingested; nothing of it was kept."""
+    """Raised when a whole source file cannot be ingested; nothing of it was kept.
+
+    `each` says what of every file, where they are too many for one line.
+    """
+
+    def __init__(self, message: str, each: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.each = tuple(each)
+
+
+class FilesError(SourceError):
+    """Raised when some files of a batch cannot be ingested and the others can; `words` are on each of the former."""
+
+    def __init__(self, words: Mapping[Path, str]) -> None:
+        super().__init__("; ".join(words.values()))
+        self.words = dict(words)
 
 
 class DataError(SluiceError):
     """Raised when rows or tables contradict what the specification promises."""
+
+
+class SchemaError(DataError):
+    """Raised when rows have a column of another type than the table they belong in, whatever file they came from."""
 
 
 class NotReadyError(SluiceError):
@@ -41,14 +62,33 @@ class VerdictError(SluiceError):
     """Raised when the gate refused a slot; never retried, nothing was published."""
 
 
-FINAL = (SpecError, DataError, BudgetError, VerdictError)
+class PromiseError(SluiceError):
+    """Raised when published windows turn out to be over their limits more often than the gate's risk allows."""
+
+
+FEW_FILES = 3
+FINAL = (SpecError, DataError, BudgetError, VerdictError, PromiseError)
 """What no waiting mends: a task that fails by one of these is not tried again."""
 FINAL_CODE = 3
 """The exit code by which an application tells that it failed by one of these."""
 
 
+def refusal(reasons: Sequence[str]) -> SourceError:
+    """The error of files that were refused: what of a few in its message, of many each in a line of its own."""
+    if len(reasons) <= FEW_FILES:
+        return SourceError("; ".join(reasons))
+    return SourceError(f"{len(reasons)} files were refused, each in a line above; the first: {reasons[0]}", reasons)
+
+
+def lines(error: SluiceError) -> tuple[str, ...]:
+    """What an error has to say before its one line."""
+    return error.each if isinstance(error, SourceError) else ()
+
+
 def reported(error: SluiceError) -> int:
     """Tell of an application's error in one line; its exit code: FINAL_CODE where trying again would not help."""
+    for line in lines(error):
+        print(line, file=sys.stderr)
     print(f"{type(error).__name__}: {error}", file=sys.stderr)
     return FINAL_CODE if isinstance(error, FINAL) else 1
 

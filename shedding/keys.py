@@ -42,7 +42,7 @@ class Keys:
         """Which keys are null in some column: a key like any other in a group by, but equal to nothing in a join."""
         found = np.zeros(self.size, dtype=np.bool_)
         for column in self.columns:
-            found |= column.is_null().to_numpy(zero_copy_only=False)
+            found |= _nulls(column)
         return found
 
     def table(self) -> pa.Table:
@@ -96,7 +96,7 @@ def _ranked(columns: Sequence[Any]) -> tuple[Index, Any]:
     pieces = [piece for column in columns for piece in _pieces(column, wanted)]
     if not pieces:
         return np.zeros(0, dtype=np.int64), pa.array([], wanted)
-    pool = pa.concat_arrays([values for _, values in pieces]).dictionary_encode(null_encoding="encode")
+    pool = _normal(pa.concat_arrays([values for _, values in pieces])).dictionary_encode(null_encoding="encode")
     order = pc.sort_indices(pool.dictionary).to_numpy().astype(np.int64)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -116,6 +116,18 @@ def _pieces(column: Any, wanted: Any) -> list[tuple[Any, Any]]:
         return []
     made = pa.concat_arrays([chunk.cast(wanted) for chunk in chunks]).dictionary_encode(null_encoding="encode")
     return [(made.indices.to_numpy(), made.dictionary)]
+
+
+def _normal(values: Any) -> Any:
+    """Values in the form in which Spark groups them: a negative zero is zero, and every NaN the same one."""
+    if not pa.types.is_floating(values.type):
+        return values
+    numbers = values.to_numpy(zero_copy_only=False)
+    return pa.array(np.where(np.isnan(numbers), np.nan, numbers + 0.0), values.type, mask=_nulls(values))
+
+
+def _nulls(values: Any) -> npt.NDArray[np.bool_]:
+    return np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def _is_told(chunk: Any) -> bool:

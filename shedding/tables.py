@@ -13,27 +13,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
-from shedding.errors import ConflictError, DataError
-from shedding.spec.durations import as_datetime
+from shedding.errors import ConflictError, DataError, SchemaError
+from shedding.full_disk import told_if_full
+from shedding.stores import read_bytes
 
 ATTEMPTS = 8
 Where = Mapping[str, str | int | tuple[str, str]]
 """Which rows a write replaces: by column the value they have, or a pair (after, until] that it lies in."""
 _log = logging.getLogger(__name__)
-
-
-def slot_name(slot: int) -> str:
-    """A slot's partition value: ISO basic, sortable, free of characters that paths escape.
-
-    >>> slot_name(0)
-    '19700101T000000Z'
-    """
-    moment = as_datetime(slot)
-    fraction = f".{moment.microsecond:06d}" if moment.microsecond else ""
-    return f"{moment:%Y%m%dT%H%M%S}{fraction}Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +109,66 @@ class Table:
         """Atomically add rows; the new version."""
         return self._commit(lambda _: (rows, None), metadata, mode="append")
 
+    def adopt(self, folder: str, metadata: Mapping[str, Any], properties: Mapping[str, str] | None = None) -> None:
+        """Atomically add the rows of a table that one commit made in `folder` below this one.
+
+        For what another engine wrote, without a copy of its files. However often the store is asked, the rows are
+        there once: a file is in a table or is not. `properties` are for a table that is made by this. Raises
+        SchemaError where the rows do not fit the table.
+        """
+        from deltalake import CommitProperties
+
+        staged = Table(f"{self.uri}/{folder}", self.partition_by)._open()
+        added = _added(staged.table_uri, folder)
+        note = CommitProperties(custom_metadata=_user_metadata(metadata))
+
+        def write(table: Any) -> None:
+            self._refuse_retyped(pa.schema(table.schema().to_arrow()), pa.schema(staged.schema().to_arrow()))
+            self._refuse_divided(table.metadata().partition_columns, staged.metadata().partition_columns)
+            known = {field.name for field in table.schema().fields}
+            fresh = [field for field in staged.schema().fields if field.name not in known]
+            if fresh:  # a commit of its own: to readers they are columns without values
+                table.alter.add_columns(fresh)
+            if added:
+                by = list(self.partition_by)
+                table.create_write_transaction(added, "append", table.schema(), by, commit_properties=note)
+
+        self._retried(staged.schema, write, properties)
+
+    def _refuse_divided(self, old: Sequence[str], new: Sequence[str]) -> None:
+        if list(old) != list(new):
+            raise SchemaError(
+                f"{self.uri} is partitioned by {', '.join(old)} and the rows by {', '.join(new)}; change that back, or "
+                "give the dataset a new name and so a table of its own"
+            )
+
+    def _fitted(self, rows: pa.Table, old: pa.Schema) -> pa.Table:
+        """The rows in the table's own types, where that changes no value.
+
+        Raises SchemaError where a column's type has changed: delta-rs would cast its values, 1.5 to 1, and not tell.
+        """
+        for place, field in enumerate(rows.schema):
+            kind = old.field(field.name).type if field.name in old.names else field.type
+            if same_type(kind, field.type):
+                continue
+            try:
+                if not holds(kind, field.type):
+                    raise pa.ArrowInvalid
+                rows = rows.set_column(place, pa.field(field.name, kind), rows.column(place).cast(kind))
+            except pa.ArrowInvalid:
+                raise self._retyped(field, kind) from None
+        return rows
+
     def _refuse_retyped(self, old: pa.Schema, new: pa.Schema) -> None:
-        """Raise DataError where a column's type has changed: delta-rs would cast its values, 1.5 to 1, and not tell."""
         for field in new:
             if field.name in old.names and not same_type(old.field(field.name).type, field.type):
-                raise DataError(
-                    f"{self.uri}: column {field.name} is {old.field(field.name).type} and would become {field.type}; "
-                    f"change it back, or give the dataset or query a new name and so a table of its own"
-                )
+                raise self._retyped(field, old.field(field.name).type)
+
+    def _retyped(self, field: pa.Field, kind: pa.DataType) -> SchemaError:
+        return SchemaError(
+            f"{self.uri}: column {field.name} is {kind} and would become {field.type}; "
+            f"change it back, or give the dataset or query a new name and so a table of its own"
+        )
 
     def _filesystem(self) -> Any:
         """Arrow's own file system for a local table; None (delta-rs's) elsewhere.
@@ -146,22 +189,34 @@ class Table:
 
     def _commit(self, prepare: Callable[[Any], tuple[pa.Table, Any]], metadata: Mapping[str, Any], **how: Any) -> int:
         """Commit what `prepare` makes of the table as it stands; on a conflict, of the table as it then stands."""
-        from deltalake import CommitProperties, DeltaTable, write_deltalake
+        from deltalake import CommitProperties, write_deltalake
+
+        def write(table: Any) -> None:
+            rows, transaction = prepare(table)  # of the very snapshot that the commit is checked against
+            rows = self._fitted(rows, pa.schema(table.schema().to_arrow()))
+            transactions = [transaction] if transaction is not None else None
+            note = CommitProperties(custom_metadata=_user_metadata(metadata), app_transactions=transactions)
+            write_deltalake(table, rows, schema_mode="merge", commit_properties=note, **how)
+
+        return self._retried(lambda: prepare(None)[0].schema, write)
+
+    def _retried(
+        self, schema: Callable[[], Any], write: Callable[[Any], None], properties: Mapping[str, str] | None = None
+    ) -> int:
+        """Let `write` commit to the table, which is made where there is none, until no other writer came before it."""
+        from deltalake import DeltaTable
         from deltalake.exceptions import CommitFailedError
 
-        text = {"userMetadata": json.dumps(metadata, sort_keys=True)}
         for attempt in range(ATTEMPTS):
             try:
                 if not self.exists():
                     # Two first writers would both try version 0; "ignore" lets one of them create it.
-                    schema = prepare(None)[0].schema
-                    DeltaTable.create(self.uri, schema, mode="ignore", partition_by=list(self.partition_by))
+                    by, how = list(self.partition_by), dict(properties or {})
+                    with told_if_full(self.uri):
+                        DeltaTable.create(self.uri, schema(), mode="ignore", partition_by=by, configuration=how)
                 table = self._open()
-                rows, transaction = prepare(table)  # of the very snapshot that the commit is checked against
-                self._refuse_retyped(pa.schema(table.schema().to_arrow()), rows.schema)
-                transactions = [transaction] if transaction is not None else None
-                properties = CommitProperties(custom_metadata=text, app_transactions=transactions)
-                write_deltalake(table, rows, schema_mode="merge", commit_properties=properties, **how)
+                with told_if_full(self.uri):
+                    write(table)
                 return int(table.version())
             except CommitFailedError:
                 _log.warning(
@@ -171,9 +226,37 @@ class Table:
         raise ConflictError(f"{ATTEMPTS} concurrent commits to {self.uri} collided; run again when it is quieter")
 
 
+def _user_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
+    return {"userMetadata": json.dumps(dict(metadata), sort_keys=True)}
+
+
+def _added(uri: str, folder: str) -> list[Any]:
+    """The files of a table's first commit, by their path from above its folder, with the statistics it has of them."""
+    from deltalake.transaction import AddAction
+
+    commit = read_bytes(uri, f"_delta_log/{0:020}.json").decode()
+    files = [entry["add"] for entry in map(json.loads, commit.splitlines()) if "add" in entry]
+    return [
+        AddAction(
+            path=f"{folder}/{unquote(file['path'])}",
+            size=file["size"],
+            partition_values=file["partitionValues"],
+            modification_time=file["modificationTime"],
+            data_change=True,
+            stats=file["stats"],
+        )
+        for file in files
+    ]
+
+
 def same_type(one: pa.DataType, other: pa.DataType) -> bool:
     """Whether two Arrow types are the same in Delta: readers and writers vary how they hold text, never values."""
     return bool(_plain(one) == _plain(other) or pa.types.is_null(one) or pa.types.is_null(other))
+
+
+def holds(old: pa.DataType, new: pa.DataType) -> bool:
+    """Whether a column of the old type takes values of the new one, or, of BIGINT in DOUBLE, those that it can."""
+    return same_type(old, new) or bool(pa.types.is_float64(old) and pa.types.is_int64(new))
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

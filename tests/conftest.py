@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 
 from infra.airflow_home import SHORT_JOBS
 from shedding.config import Settings
+from tests.stores import BUCKET, reached_by, s3_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,6 +46,25 @@ def settings(tmp_path: Path) -> Settings:
     landing = tmp_path / "landing"
     landing.mkdir()
     return Settings(warehouse=str(tmp_path / "warehouse"), landing=landing, docs=tmp_path / "docs", master="local[2]")
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """The address of an S3 server that the suite shares."""
+    with s3_server() as address:
+        yield address
+
+
+@pytest.fixture(params=["directory", "file", "s3a"])
+def anywhere(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """A fresh warehouse in each kind of place: a directory, a `file://` URL, a bucket."""
+    if request.param == "directory":
+        return settings
+    if request.param == "file":
+        return settings.model_copy(update={"warehouse": f"file://{settings.warehouse}"})
+    for name, value in reached_by(request.getfixturevalue("s3")).items():
+        monkeypatch.setenv(name, value)
+    return settings.model_copy(update={"warehouse": f"s3a://{BUCKET}/{uuid.uuid4().hex}"})
 
 
 @pytest.fixture(scope="session")

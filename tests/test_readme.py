@@ -79,3 +79,11 @@ def test_the_commands_and_the_snippet_run_in_the_order_of_the_readme(tmp_path: P
     done = subprocess.run([sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "mean_fare_high" in done.stdout
+
+
+def test_every_file_that_contributors_are_sent_to_is_there() -> None:
+    named = re.findall(
+        r"`((?:shedding|jobs|expectations|dags|infra|tests)/[^`]*)`", (ROOT / "CONTRIBUTING.md").read_text()
+    )
+    assert len(named) > 15
+    assert [path for path in named if not (ROOT / path).exists()] == []

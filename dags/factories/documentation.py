@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shedding.spec import Catalog, DatasetSpec, QuerySpec
-from shedding.spec.durations import format_duration
 from shedding.spec.query import MeasureSpec
+from shedding.spec.times import format_duration
 
 
 def dataset_page(dataset: DatasetSpec, catalog: Catalog) -> str:
@@ -47,7 +47,7 @@ def query_page(query: QuerySpec) -> str:
 | measures | {", ".join(_measure(measure) for measure in query.measures)} |
 | slot | {format_duration(query.schedule.every)}: a run computes the windows that end in it |
 | shedding | policy {query.shed.policy}, budget {budget} |
-| audit | one slot in {query.audit.one_in} is also computed exactly |
+| audit | one slot in {query.audit.one_in} is also computed exactly{_verified(query)} |
 | answer | `published/{query.name}` (only what passed the gate) |
 
 ## Gate
@@ -61,6 +61,28 @@ On failure: **{query.gate.on_failure}**. A refused slot ends red at `quarantine`
 Press *Trigger* > *Backfill* and choose the dates: any order gives the same rows. To compute one slot, trigger a run
 with its start in the parameter `slot`.
 """
+
+
+def verify_page(query: QuerySpec) -> str:
+    """What is computed again, what is compared, and when the run is red."""
+    assert query.audit.verify is not None
+    return f"""# Verification of {query.name}
+Every {format_duration(query.audit.verify)} the slots that `query_{query.name}` published without an audit are computed
+exactly from all their rows and compared with what was published. Nothing published is changed.
+
+| | |
+|---|---|
+| compares | `published/{query.name}`, slots of the run's interval, one slot earlier (the last may be running) |
+| keeps | `verifications/{query.name}`: truth, the gate's estimate and bound, limit and coverage of each window |
+| red | a limit was broken more often than the gate's risk allows, beyond chance |
+
+By hand: `sluice verify {query.name} --from T --to T`, or trigger a run with `from`, `to` and `sample`.
+"""
+
+
+def _verified(query: QuerySpec) -> str:
+    every = query.audit.verify
+    return f"; the others every {format_duration(every)}, by `verify_{query.name}`" if every is not None else ""
 
 
 def _measure(measure: MeasureSpec) -> str:

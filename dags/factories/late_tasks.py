@@ -10,7 +10,7 @@ from airflow.sdk import TriggerRule, task
 from factories.retries import RETRIES
 from shedding.config import Settings
 from shedding.spec import Catalog, DatasetSpec
-from shedding.spec.durations import format_instant
+from shedding.spec.times import format_instant
 
 
 def publish_again(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> Any:
@@ -22,8 +22,8 @@ def publish_again(dataset: DatasetSpec, catalog: Catalog, settings: Settings) ->
     @task(trigger_rule=TriggerRule.ALL_DONE, **RETRIES)
     def find_late() -> list[dict[str, Any]]:
         """The runs to start: one per query and stale slot, once for each state of the arrivals."""
-        from jobs.late import stale_slots
-        from shedding.arrivals import Arrivals
+        from jobs.stale_slots import stale_slots
+        from shedding.ingest.arrivals import Arrivals
 
         version = Arrivals.load(settings, dataset.name).version
         found = []

@@ -18,9 +18,11 @@ from factories.retries import RETRIES, final_errors
 from factories.spark import POOL
 from shedding.config import Settings
 from shedding.spec import Catalog, QuerySpec
-from shedding.spec.durations import format_instant, parse_instant
+from shedding.spec.times import format_instant, parse_instant
 
 POLL_SECONDS = 15
+LONGEST_POLL = dt.timedelta(minutes=2)
+"""A poll is a process: the longer a run has waited the rarer they are, so that held runs leave the machine free."""
 APPROVE, REJECT = "Publish", "Reject"
 LONGEST_WAIT = dt.timedelta(hours=12)
 
@@ -46,9 +48,12 @@ def _this_slot(query: QuerySpec) -> tuple[int, str]:
 def wait_for_raw(query: QuerySpec, catalog: Catalog, settings: Settings) -> Any:
     """Wait, without holding a worker, until the dataset's watermark has passed the slot's end."""
 
-    @task.sensor(task_id="wait_for_raw", mode="reschedule", poke_interval=POLL_SECONDS, timeout=LONGEST_WAIT, **RETRIES)
+    @task.sensor(
+        task_id="wait_for_raw", mode="reschedule", timeout=LONGEST_WAIT,
+        poke_interval=POLL_SECONDS, exponential_backoff=True, max_wait=LONGEST_POLL, **RETRIES,
+    )  # fmt: skip
     def wait() -> bool:
-        from jobs.slot_run import missing_raw
+        from jobs.run_slot import missing_raw
 
         missing = missing_raw(settings, catalog, query, _this_slot(query)[0])
         print(f"rows that have not all arrived: {', '.join(missing) or 'none'}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
@@ -13,10 +16,14 @@ import jobs
 from factories.retries import RETRIES
 from shedding.config import Settings
 from shedding.errors import FINAL_CODE
+from shedding.job_environment import foreign_names
 from shedding.spark.conf import spark_conf
 
 POOL = "spark"
 """Spark tasks share this pool; its size is how many JVMs the machine bears at once."""
+
+_FINAL = re.compile(rf"Error code is: (?:{FINAL_CODE}\.|\d+\. Kubernetes spark exit code is: {FINAL_CODE}\b)")
+"""How the provider tells of the application's exit code: spark-submit's, or on Kubernetes that of the driver's pod."""
 
 
 class SparkJob(SparkSubmitOperator):
@@ -27,9 +34,21 @@ class SparkJob(SparkSubmitOperator):
         try:
             super().execute(context)
         except AirflowException as error:
-            if f"Error code is: {FINAL_CODE}." in str(error):
+            if _FINAL.search(str(error)):
                 raise AirflowFailException("the application failed for good; its last lines above say why") from error
             raise
+
+    def _get_hook(self) -> SparkSubmitHook:
+        """The provider's hook, whose spark-submit gets only the variables that a job needs: `env -u` drops others."""
+        hook = super()._get_hook()
+        build, further = hook._build_spark_submit_command, (self.env_vars or {}).get("SLUICE_JOB_VARIABLES", "")
+
+        def command(application: str) -> list[str]:
+            dropped = [part for name in foreign_names(os.environ, further) for part in ("-u", name)]
+            return ["env", *dropped, *build(application)]
+
+        hook._build_spark_submit_command = command  # type: ignore[method-assign]
+        return hook
 
 
 def spark_job(settings: Settings, job: str, arguments: list[str], **options: Any) -> SparkJob:

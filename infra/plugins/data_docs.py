@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import html
-from typing import ClassVar
+import functools
+from typing import Any, ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
-from fastapi import FastAPI
-from fastapi.responses import HTMLResponse
-from fastapi.staticfiles import StaticFiles
-
-from shedding.config import Settings
 
 PREFIX = "/data-docs"
 
 
-def data_docs_app(settings: Settings) -> FastAPI:
-    """The pages below the settings' `docs`, with a list of the queries as the front page."""
-    app = FastAPI(title="Data Docs", openapi_url=None)
+@functools.cache
+def _app() -> Any:
+    from infra.data_docs import app
 
-    @app.get("/", response_class=HTMLResponse)
-    def queries() -> str:
-        found = sorted(page.parent.name for page in settings.docs.glob("*/index.html"))
-        items = "".join(f'<li><a href="{html.escape(name)}/index.html">{html.escape(name)}</a></li>' for name in found)
-        return f"<!doctype html><title>Data Docs</title><h1>Verdicts of the gate</h1><ul>{items or 'none yet'}</ul>"
+    return app()
 
-    app.mount("/", StaticFiles(directory=settings.docs, html=True, check_dir=False))
-    return app
+
+async def data_docs(scope: Any, receive: Any, send: Any) -> None:
+    """The pages; made by the first request, because every process of Airflow imports plugins and one serves them.
+
+    Where it cannot be made, say because Airflow's security has moved, the answer is an error and never a page.
+    """
+    await _app()(scope, receive, send)
 
 
 class DataDocsPlugin(AirflowPlugin):
     """Serves the pages and links them from the navigation."""
 
     name = "sluice_data_docs"
-    fastapi_apps: ClassVar = [{"app": data_docs_app(Settings.load()), "url_prefix": PREFIX, "name": "Data Docs"}]
+    fastapi_apps: ClassVar = [{"app": data_docs, "url_prefix": PREFIX, "name": "Data Docs"}]
     external_views: ClassVar = [{"name": "Data Docs", "href": f"{PREFIX}/", "destination": "nav", "category": "browse"}]

@@ -5,8 +5,8 @@ Known populations: `stratified_mean` (SUM by `.scaled(N)`, COUNT exact), `ratio_
 MIN and MAX have no function: no interval of this kind is true for them.
 """
 
-from shedding.estimates.counts import gamma_poisson_count
 from shedding.estimates.estimate import Estimate
+from shedding.estimates.gamma_poisson import gamma_poisson_count
 from shedding.estimates.quantiles import sampled_quantile
 from shedding.estimates.ratio import ratio_of_sums
 from shedding.estimates.strata import Sampled, Strata

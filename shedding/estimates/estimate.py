@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from shedding.errors import DataError
-from shedding.moments import Floats
+from shedding.estimates.moments import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,30 @@ class Estimate:
     `deviation` is the estimated standard deviation of the error. Where the sample says nothing the value is nan and
     the interval infinite; where it gives a value but no spread (one row), only the interval is infinite. An exact
     number has deviation 0 and low = value = high.
+
+    Guarantee: an interval holds its own value, however it was found. A mean may lie beyond the quantiles of a skewed
+    law, which then reach out to it; an end or a deviation that nothing tells is infinite.
+
+    >>> Estimate(*(np.array([x]) for x in (0.5, 0.0, 0.0, 2.0))).high
+    array([0.5])
     """
 
     value: Floats
     low: Floats
     high: Floats
     deviation: Floats
+
+    def __post_init__(self) -> None:
+        told = ~np.isnan(self.value)
+        for end, sign in (("low", -1.0), ("high", 1.0)):
+            given: Floats = getattr(self, end)
+            astray = told & ~(sign * given >= sign * self.value)
+            if np.any(astray):
+                reach = np.where(np.isnan(given), sign * np.inf, self.value)
+                object.__setattr__(self, end, np.where(astray, reach, given))
+        untold = told & np.isnan(self.deviation)
+        if np.any(untold):
+            object.__setattr__(self, "deviation", np.where(untold, np.inf, self.deviation))
 
     @classmethod
     def exact(cls, value: Floats) -> Estimate:
@@ -49,13 +67,13 @@ class Estimate:
 
     def scaled(self, factor: Floats | float) -> Estimate:
         """The estimate of `factor` times the number, e.g. SUM = N * AVG with N known; relative width unchanged."""
-        with np.errstate(invalid="ignore"):  # 0 * inf: a key without rows has the sum 0 and no doubt about it
-            ends = (
-                np.nan_to_num(self.low * factor, nan=0.0, posinf=np.inf, neginf=-np.inf),
-                np.nan_to_num(self.high * factor, nan=0.0, posinf=np.inf, neginf=-np.inf),
+        nothing = np.equal(factor, 0)  # 0 * inf: a key without rows has the sum 0 and no doubt about it
+        with np.errstate(invalid="ignore"):
+            low, high, deviation = (
+                np.where(nothing, 0.0, part)
+                for part in (self.low * factor, self.high * factor, self.deviation * np.abs(factor))
             )
-            deviation = np.nan_to_num(self.deviation * np.abs(factor), nan=0.0, posinf=np.inf)
-            return Estimate(self.value * factor, np.minimum(*ends), np.maximum(*ends), deviation)
+        return Estimate(self.value * factor, np.minimum(low, high), np.maximum(low, high), deviation)
 
     def times(self, other: Estimate, confidence: float = 0.95) -> Estimate:
         """The product of two independent estimates, e.g. SUM = estimated N * AVG.

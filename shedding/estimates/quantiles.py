@@ -5,13 +5,15 @@ No function here, or elsewhere, gives an interval to MIN or MAX: the law behind 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from shedding.errors import DataError
 from shedding.estimates.estimate import Estimate, check_confidence
-from shedding.moments import Floats
+from shedding.estimates.moments import Floats
 
 
 def sampled_quantile(
@@ -29,7 +31,8 @@ def sampled_quantile(
     statistics: nearly median-unbiased at n < N; at n = N it is SQL's percentile, its bits too. The interval runs
     between interpolated order statistics (Hettmansperger and Sheather 1986, Nyblom 1992), narrowed by the
     finite-population correction; where weights differ n is Kish's effective size. Guarantee: free of the distribution;
-    covers its confidence within a point from n = 10 wherever both ends exist. An end is infinite where the sample is
+    covers its confidence within a point from n = 10 wherever both ends exist. An end is infinite, too, where the key's
+    few rows beyond the quantile may all be missing from the sample (`_too_few`). An end is infinite where the sample is
     too small to have one: n below log((1 - confidence) / 2) / log(max(p, 1 - p)), i.e. 6 rows at p = .5 and 36 at
     p = .9 for 95 %; a sample that lacks one end covers 97.5 %, one that lacks both says nothing. `deviation` is
     half-width over 1.96.
@@ -37,35 +40,91 @@ def sampled_quantile(
     check_confidence(confidence)
     if not 0 < p < 1:
         raise DataError(f"quantile {p} is not in (0, 1); min and max are computed exactly, never from a sample")
-    size = len(population)
-    weight = np.ones(len(values)) if rate is None else 1 / np.asarray(rate, dtype=np.float64)
-    order = np.lexsort((values, key))
-    data, group, weight = values[order], key[order], weight[order]
-    count = np.bincount(group, minlength=size).astype(np.float64)
-    total = np.bincount(group, weight, minlength=size)
-    squares = np.bincount(group, weight**2, minlength=size)
-    running = _running_sums(weight, group)
-    some = count > 0
-    effective = np.where(some, total**2 / np.where(some, squares, 1.0), 0.0)
-
-    left = np.clip(1 - count / np.maximum(population, 1.0), 0.0, 1.0)
-    exhausted = some & (left <= 0)
-    # (i - a) / (n + 1 - 2 a): a = 1/3 is median-unbiased for a sample, a = 1 is SQL's percentile of all rows
-    a = 1 - 2 * left / 3
-    span = total * (1 + (1 - 2 * a) / np.maximum(count, 1.0))
-    place = (running - a[group] * weight) / np.where(span > 0, span, 1.0)[group]
-    value = np.where(some, _interpolate(data, place, group, np.full(size, p), size)[0], np.nan)
-    value[exhausted] = _percentile(data, np.cumsum(count) - count, count, p)[exhausted]
-
+    weights = np.ones(len(values)) if rate is None else np.asarray(rate, dtype=np.float64)
+    rows = Ordered.of(values, key, population, weights)
+    value, some, exhausted = rows.quantile(p), rows.count > 0, rows.exhausted
     tail = (1 - confidence) / 2
-    sizes = np.maximum(effective, 1.0)
-    levels = _lower_level(sizes, left, p, tail), 1 - _lower_level(sizes, left, 1 - p, tail)
-    step = (running / total[group]) * (effective / (effective + 1))[group]
-    low, under, _ = _interpolate(data, step, group, levels[0], size)
-    high, _, over = _interpolate(data, step, group, levels[1], size)
+    sizes = np.maximum(rows.effective, 1.0)
+    levels = _lower_level(sizes, rows.left, p, tail), 1 - _lower_level(sizes, rows.left, 1 - p, tail)
+    low, under, _ = rows.at(levels[0])
+    high, _, over = rows.at(levels[1])
+    under |= _too_few(rows.count, population, p, tail)
+    over |= _too_few(rows.count, population, 1 - p, tail)
     low = np.where(exhausted, value, np.where(some & ~under, np.minimum(low, value), -np.inf))
     high = np.where(exhausted, value, np.where(some & ~over, np.maximum(high, value), np.inf))
     return Estimate(value, low, high, (high - low) / (2 * float(special.ndtri(0.5 + confidence / 2))))
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The sampled rows of K keys in order of key and value, with weights 1 / rate.
+
+    Arrays over rows: `data`, `group` (its key), `weight`, `running` (weights up to the row in its key). Arrays (K,):
+    `count` n, `total` weight, `effective` (Kish's n) and `left`, the share of the key's rows that was not seen.
+    """
+
+    data: Floats
+    group: NDArray[np.int64]
+    weight: Floats
+    running: Floats
+    count: Floats
+    total: Floats
+    effective: Floats
+    left: Floats
+
+    @classmethod
+    def of(cls, values: Floats, key: NDArray[np.int64], population: Floats, rate: Floats) -> Ordered:
+        """From rows in any order; `rate` is the share at which each was drawn."""
+        size = len(population)
+        order = np.lexsort((values, key))
+        data, group, weight = values[order], key[order], 1 / rate[order]
+        count = np.bincount(group, minlength=size).astype(np.float64)
+        total = np.bincount(group, weight, minlength=size).astype(np.float64)
+        squares = np.bincount(group, weight**2, minlength=size)
+        some = count > 0
+        effective = np.where(some, total**2 / np.where(some, squares, 1.0), 0.0)
+        left = np.clip(1 - count / np.maximum(population, 1.0), 0.0, 1.0)
+        return cls(data, group, weight, _running_sums(weight, group), count, total, effective, left)
+
+    @property
+    def exhausted(self) -> NDArray[np.bool_]:
+        """Keys of which all rows were seen."""
+        return (self.count > 0) & (self.left <= 0)
+
+    def quantile(self, p: float) -> Floats:
+        """The p-quantile of each key by linear interpolation; nan without a row, SQL's percentile of all rows."""
+        size = len(self.count)
+        # (i - a) / (n + 1 - 2 a): a = 1/3 is median-unbiased for a sample, a = 1 is SQL's percentile of all rows
+        a = 1 - 2 * self.left / 3
+        span = self.total * (1 + (1 - 2 * a) / np.maximum(self.count, 1.0))
+        place = (self.running - a[self.group] * self.weight) / np.where(span > 0, span, 1.0)[self.group]
+        found = _interpolate(self.data, place, self.group, np.full(size, p), size)[0]
+        value = np.where(self.count > 0, found, np.nan)
+        value[self.exhausted] = _percentile(self.data, np.cumsum(self.count) - self.count, self.count, p)[
+            self.exhausted
+        ]
+        return value
+
+    def at(self, level: Floats) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+        """The order statistic at each key's `level` of r / (n + 1), and which keys lack a row below or above it."""
+        step = (self.running / self.total[self.group]) * (self.effective / (self.effective + 1))[self.group]
+        return _interpolate(self.data, step, self.group, level, len(self.count))
+
+
+def _too_few(count: Floats, population: Floats, p: float, tail: float) -> NDArray[np.bool_]:
+    """Keys of which even the lowest sampled row lies above the p-quantile of all N rows with more than `tail`.
+
+    The quantile is at least the row of rank floor((N - 1) p) + 1, of which and of those below it a sample of n rows
+    misses all with the hypergeometric chance. Where N p is small the binomial law of `_lower_level` is too sure: the
+    99 % quantile of 50 rows lies between the two largest, and a sample of 45 lacks the largest in one case of ten.
+    """
+    below = np.floor(np.maximum(population - 1, 0.0) * p + 1e-9) + 1
+    left = population - count
+    none = left >= below
+    spare = np.where(none, left - below, 0.0)
+    chance = special.gammaln(left + 1) + special.gammaln(population - below + 1)
+    chance = chance - special.gammaln(spare + 1) - special.gammaln(population + 1)
+    return np.asarray(none & (chance > np.log(tail)))
 
 
 def _percentile(data: Floats, first: Floats, count: Floats, p: float) -> Floats:

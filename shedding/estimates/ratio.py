@@ -6,8 +6,8 @@ import numpy as np
 
 from shedding.errors import DataError
 from shedding.estimates.estimate import Estimate, check_confidence
-from shedding.estimates.strata import Strata
-from shedding.moments import Floats
+from shedding.estimates.moments import Floats
+from shedding.estimates.strata import Strata, borrowed_spread
 
 
 def ratio_of_sums(numerator: Strata, denominator: Strata, comoment: Floats, confidence: float = 0.95) -> Estimate:
@@ -31,6 +31,8 @@ def ratio_of_sums(numerator: Strata, denominator: Strata, comoment: Floats, conf
     freedom = top.freedom
     pooled = residual.sum(axis=0) / np.where(freedom > 0, freedom, np.nan)
     spread = np.where(count > 1, np.maximum(residual, 0.0) / np.maximum(count - 1, 1.0), np.maximum(pooled, 0.0))
+    residuals = np.maximum(residual.sum(axis=0), 0.0) / divisor**2
+    spread = borrowed_spread(spread / divisor**2, value, residuals, freedom) * divisor**2
     left = np.maximum(1 - count / np.maximum(population, 1e-300), 0.0)
     terms = np.where(count > 0, population**2 * left * spread / np.maximum(count, 1.0), 0.0)
     total = np.where(top.population > 0, top.population, 1.0)

@@ -6,12 +6,13 @@ they were one is biased towards the slots with high rates; a stratum a slot is n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shedding.errors import DataError
-from shedding.moments import Floats, Moments
+from shedding.estimates.moments import Floats, Moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,22 @@ class Sampled:
     def value(self) -> Floats:
         """The stratified mean sum(N_s mean_s) / N: rows seen as they are, the others by `rest`; nan without a row."""
         return self.rest + self.share * (self.mean - self.rest)
+
+    def only(self, keys: NDArray[np.bool_]) -> Sampled:
+        """The sample of some of the keys."""
+        return Sampled(*(getattr(self, part.name)[keys] for part in fields(self)))
+
+
+def borrowed_spread(spread: Floats, value: Floats, m2: Floats, freedom: Floats) -> Floats:
+    """Row variances (S, K), and in place of a key's 0 what the other keys have, relative to the square of their values.
+
+    A few rows that are all equal do not prove that the others are. `value`, `m2` and `freedom` (K,) are the keys'.
+    """
+    some = (freedom > 0) & (value != 0) & np.isfinite(value)
+    squares = np.where(some, value, 1.0) ** 2
+    total = float(freedom[some].sum())
+    pooled = float((m2[some] / squares[some]).sum()) / total if total > 0 else 0.0
+    return np.where((spread == 0) & some, pooled * squares, spread)
 
 
 @dataclass(frozen=True, slots=True)

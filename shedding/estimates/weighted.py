@@ -11,7 +11,7 @@ from scipy import stats
 
 from shedding.errors import DataError
 from shedding.estimates.estimate import Estimate, check_confidence
-from shedding.moments import Floats, Moments
+from shedding.estimates.moments import Floats, Moments
 
 
 def horvitz_thompson_sum(sample: Moments, rate: Floats, confidence: float = 0.95) -> Estimate:

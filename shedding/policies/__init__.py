@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shedding.allocation.goals import Goal, GoalName
 from shedding.errors import BudgetError
-from shedding.policies.baselines import Exact, Proportional, Uniform
-from shedding.policies.concept_driven import ConceptDriven
-from shedding.policies.optimum import KOptimal, Optimal
+from shedding.policies.budget import Allocation, Budget
+from shedding.policies.cod import ConceptDriven
+from shedding.policies.exact import Exact
+from shedding.policies.goal import Goal, GoalName
+from shedding.policies.k_optimal import KOptimal
+from shedding.policies.optimal import Optimal
 from shedding.policies.policy import Policy
-from shedding.policies.shrunk import Posterior
+from shedding.policies.posterior import Posterior
+from shedding.policies.proportional import Proportional
+from shedding.policies.uniform import Uniform
+from shedding.policies.water_filling import optimal_rates
 
-__all__ = ["POLICIES", "Policy", "get_policy"]
+__all__ = ["POLICIES", "Allocation", "Budget", "Goal", "Policy", "get_policy", "optimal_rates"]
 
 POLICIES: Mapping[str, Callable[[Goal, int], Policy]] = {
     "exact": lambda goal, _: Exact(goal),
@@ -29,8 +34,8 @@ POLICIES: Mapping[str, Callable[[Goal, int], Policy]] = {
 def get_policy(name: str, *, goal: GoalName = "relative", support: float | None = None, groups: int = 8) -> Policy:
     """The policy of that name; unknown names and goals without what they need are a BudgetError.
 
-    >>> from shedding.allocation import Budget
-    >>> from shedding.concept import Concept
+    >>> from shedding.policies import Budget
+    >>> from shedding.policies.concept import Concept
     >>> get_policy("uniform").allocate(Concept.grouped([100, 300]), Budget(rows=20)).rates
     array([0.05, 0.05])
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from shedding.allocation.budget import Allocation, Budget
-from shedding.concept import Concept
+from shedding.policies.budget import Allocation, Budget
+from shedding.policies.concept import Concept
 
 
 class Policy(Protocol):

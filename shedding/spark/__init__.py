@@ -1,1 +1,1 @@
-"""The Spark side of the library: thin, and imported only where a job needs it."""
+"""How Spark is configured and started, and how it reads the expressions of a specification."""

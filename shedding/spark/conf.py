@@ -20,6 +20,8 @@ def spark_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
+        # Else a filter's instants go to Parquet by way of the calendar that lacks 1582-10-05 to 14: rows would be lost.
+        "spark.sql.datetime.java8API.enabled": "true",
         # Else `${env:HOME}` in a text of a specification's condition is read as what the environment has.
         "spark.sql.variable.substitute": "false",
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),

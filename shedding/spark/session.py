@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from pyspark.errors import PySparkRuntimeError
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from shedding.config import Settings
 from shedding.errors import ConfigError
+from shedding.interruption import raise_quietly
+from shedding.job_environment import job_environment
 from shedding.spark.conf import spark_conf
+from shedding.spark.gateway import start_jvm
+
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 def start_session(settings: Settings, name: str) -> SparkSession:
@@ -19,11 +25,14 @@ def start_session(settings: Settings, name: str) -> SparkSession:
 
     Under spark-submit the JVM is there already and its configuration wins.
     """
-    builder = SparkSession.builder.appName(name).master(settings.master)
-    for key, value in spark_conf(settings).items():
+    conf = {"spark.app.name": name, "spark.master": settings.master, **spark_conf(settings)}
+    builder = SparkSession.builder
+    for key, value in conf.items():
         builder = builder.config(key, value)
     try:
-        session = builder.getOrCreate()
+        with job_environment(settings.job_variables):
+            start_jvm(conf)
+            session = builder.getOrCreate()
     except (FileNotFoundError, PySparkRuntimeError) as error:
         if "JAVA" not in str(error).upper():
             raise
@@ -31,8 +40,16 @@ def start_session(settings: Settings, name: str) -> SparkSession:
             "Java 17 or newer is missing; run `make setup`, or install it "
             "(Debian/Ubuntu: apt-get install openjdk-17-jre-headless) and set JAVA_HOME"
         ) from error
-    logging.getLogger("py4j").setLevel(logging.ERROR)
+    _say_errors_once()
+    raise_quietly()  # PySpark's own handler asks Java to cancel in the midst of another call, which fails with a stack
     return session
+
+
+def _say_errors_once() -> None:
+    """Py4J and PySpark also log what they raise, with all its frames; whoever catches it tells it in one line."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    for name in _LOGGERS:
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 @contextmanager
@@ -42,6 +59,10 @@ def spark_session(settings: Settings, name: str) -> Iterator[SparkSession]:
     session = existing or start_session(settings, name)
     try:
         yield session
+    except KeyboardInterrupt:
+        with suppress(Exception):  # Java may be gone already
+            session.sparkContext.setLogLevel("OFF")  # what is cut short would be told with all its frames
+        raise
     finally:
         if existing is None:
             session.stop()

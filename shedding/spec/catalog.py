@@ -11,15 +11,16 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from shedding.errors import SpecError
+from shedding.spec.base import NAME, Spec
 from shedding.spec.dataset import DatasetSpec
-from shedding.spec.expressions import dataset_problems, query_problems
-from shedding.spec.model import NAME, Spec
+from shedding.spec.expressions import column_types, dataset_problems, query_problems
 from shedding.spec.problems import Problem, did_you_mean, problem_of
 from shedding.spec.query import QuerySpec
 from shedding.spec.references import reference_problems
 from shedding.spec.yaml_file import read_mapping
 
 S = TypeVar("S", bound=Spec)
+_ENDINGS = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,9 @@ def load_catalog(directory: Path) -> Catalog:
     valid = {name: spec for name, (_, spec) in datasets.items()}
     taken = {file.stem for file in _files(directory / "datasets")}
     _drop(queries, problems, lambda file, query: _name_problems(file, query, taken))
-    _drop(queries, problems, lambda file, query: reference_problems(file, query, valid))
-    _drop(queries, problems, lambda file, query: query_problems(file, query, valid))
+    types = {name: column_types(spec) for name, spec in valid.items()}
+    _drop(queries, problems, lambda file, query: reference_problems(file, query, valid, types))
+    _drop(queries, problems, lambda file, query: query_problems(file, query, types))
     return Catalog(
         datasets={name: spec for name, (_, spec) in datasets.items()},
         queries={name: spec for name, (_, spec) in queries.items()},
@@ -79,12 +81,17 @@ def load_catalog(directory: Path) -> Catalog:
 
 
 def _files(directory: Path) -> list[Path]:
-    return sorted([*directory.glob("*.yaml"), *directory.glob("*.yml")])
+    """What is meant as a specification: by its ending, in whatever letters, unless its name says that it is hidden."""
+    found = directory.iterdir() if directory.is_dir() else []
+    return sorted(file for file in found if file.suffix.lower() in _ENDINGS and not file.name.startswith("."))
 
 
 def _load_kind(directory: Path, model: type[S], problems: list[Problem]) -> dict[str, tuple[Path, S]]:
     loaded: dict[str, tuple[Path, S]] = {}
     for file in _files(directory):
+        if file.suffix not in _ENDINGS:
+            problems.append(Problem(file, "", f"ends in {file.suffix}; rename it to {file.stem}{file.suffix.lower()}"))
+            continue
         spec = _parse(file, model)
         if isinstance(spec, list):
             problems.extend(spec)

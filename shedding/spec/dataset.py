@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from shedding.spec.durations import UNITS, Duration, Instant, format_duration, parse_instant
-from shedding.spec.generator import TRAFFIC, Traffic
-from shedding.spec.model import Column, Expression, Name, Number, Spec, Tag, Whole, Words
+from shedding.spec.base import Column, Expression, Name, Number, Spec, Tag, Whole, Words
 from shedding.spec.notations import DatePattern, Delimiter, Glob, RegularExpression, TimeZone
-from shedding.spec.table_columns import RESERVED
+from shedding.spec.reserved_names import RESERVED
+from shedding.spec.times import UNITS, Duration, Instant, format_duration, parse_instant
+from shedding.spec.traffic import TRAFFIC, Traffic
 
 ColumnType = Literal["string", "int", "bigint", "double", "boolean", "timestamp", "date", "array<string>"]
 
@@ -165,8 +165,15 @@ class LayoutSpec(Spec):
 
     @property
     def id(self) -> str | None:
-        """What the arrivals log notes of a source whose rows were ranked like this; None for plain."""
-        return f"ranked by {', '.join(self.keys)} in {self.pane}" if self.kind == "ranked" else None
+        """What the arrivals log notes of a source whose rows were ranked like this; None for plain.
+
+        Several keys were once ranked by a hash that mistook keys with nulls for each other: such sources have another
+        note, and their ranks bound nothing.
+        """
+        if self.kind == "plain":
+            return None
+        nulls = ", nulls apart" if len(self.keys) > 1 else ""
+        return f"ranked by {', '.join(self.keys)} in {self.pane}{nulls}"
 
 
 class DatasetSpec(Spec):

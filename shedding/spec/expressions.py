@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import accumulate, pairwise
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from shedding.spec.dataset import DatasetSpec
-from shedding.spec.functions import FOREIGN, MAKE_ROWS, MOVING, OF_A_ROW, OF_MANY_ROWS
+from shedding.spec.expression_types import Types, type_faults, type_of
 from shedding.spec.problems import Problem, did_you_mean
 from shedding.spec.query import QuerySpec
+from shedding.spec.spark_functions import FOREIGN, MAKE_ROWS, MOVING, OF_A_ROW, OF_MANY_ROWS
 
-_MADE = ("event_time",)
-_SYNTAX = frozenset({
+_MADE = {"event_time": "timestamp"}
+SYNTAX = frozenset({
     "and", "or", "not", "in", "case", "when", "then", "else", "between", "like", "ilike", "rlike", "regexp", "cast",
     "try_cast", "div", "values", "as", "is", "from", "over", "by", "on", "interval", "distinct", "escape", "select",
     "decimal", "varchar", "char", "struct", "array", "map",
 })  # fmt: skip
 """Words before a bracket that are no functions."""
-_CLOCKS = frozenset({"now", "today", "yesterday", "tomorrow"})
+_LIKE = frozenset({"like", "ilike"})
+_ANY = frozenset({"any", "some", "all"})
 _WRONG = (
     (OF_MANY_ROWS, "looks at many rows, and an expression sees one; write it as a measure, or leave it out"),
     (MAKE_ROWS, "makes several rows of one; leave it out"),
@@ -29,56 +32,68 @@ _WRONG = (
 _EXAMPLE = "e.g. `fare > 0 AND zone IS NOT NULL`"
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is wrong with an expression, in words that say how to mend it, and its type where that is known."""
+
+    faults: list[str]
+    type: str | None = None
+
+
 def dataset_problems(file: Path, dataset: DatasetSpec) -> list[Problem]:
     """What is wrong with `derived` and `exclude`; a derived column may use those before it."""
-    columns = [column.name for column in dataset.columns] + list(_MADE)
     found: list[Problem] = []
+    types: dict[str, str | None] = _declared(dataset)
     for name, text in dataset.derived.items():
-        found += _problems(file, f"derived.{name}", text, columns)
-        columns.append(name)
+        checked = check(text, types)
+        found += _problems(file, f"derived.{name}", text, checked)
+        types[name] = checked.type
     for reason, text in dataset.exclude.items():
-        found += _problems(file, f"exclude.{reason}", text, columns, _truths(dataset))
+        found += _problems(file, f"exclude.{reason}", text, check(text, types, condition=True))
     return found
 
 
-def query_problems(file: Path, query: QuerySpec, datasets: dict[str, DatasetSpec]) -> list[Problem]:
-    """What is wrong with `where` and `join.where`; the datasets must be there."""
+def query_problems(file: Path, query: QuerySpec, types: Mapping[str, Types]) -> list[Problem]:
+    """What is wrong with `where` and `join.where`; `types` are the columns of each dataset."""
     found: list[Problem] = []
     sides = [("where", query.where, query.dataset)]
     sides += [("join.where", query.join.where, query.join.dataset)] if query.join is not None else []
     for key, text, name in sides:
         if text is not None:
-            dataset = datasets[name]
-            found += _problems(file, key, text, [*dataset.column_names, *_MADE], _truths(dataset))
+            found += _problems(file, key, text, check(text, types[name], condition=True))
     return found
 
 
-def _problems(
-    file: Path, key: str, text: str, columns: list[str], truths: frozenset[str] | None = None
-) -> list[Problem]:
-    return [Problem(file, key, f"is {text!r}: {what}") for what in faults(text, columns, truths)]
+def column_types(dataset: DatasetSpec) -> dict[str, str | None]:
+    """The type of every column that an expression on the dataset's rows may use; None where it is not known."""
+    types = _declared(dataset)
+    for name, text in dataset.derived.items():
+        types[name] = check(text, types).type
+    return types
 
 
-def _truths(dataset: DatasetSpec) -> frozenset[str]:
-    """The columns that may be a condition alone, in lower case; of derived ones no type is known."""
-    declared = [column.name for column in dataset.columns if column.type == "boolean"]
-    return frozenset(name.lower() for name in [*declared, *dataset.derived])
+def _declared(dataset: DatasetSpec) -> dict[str, str | None]:
+    return {**{column.name: column.type for column in dataset.columns}, **_MADE}
 
 
-def faults(text: str, columns: list[str], truths: frozenset[str] | None = None) -> list[str]:
-    """What is wrong with one expression over `columns`, in words that say how to mend it; none where it is sound.
+def _problems(file: Path, key: str, text: str, checked: Checked) -> list[Problem]:
+    return [Problem(file, key, f"is {text!r}: {what}") for what in checked.faults]
 
-    Finds what is not one SQL expression, columns that are not there, functions that Spark does not have, and all that
-    needs more than the row or is not the same in every run. With `truths`, the columns that may be a condition alone,
-    also what is a value and no condition. It does not know other types: Spark may still refuse those.
+
+def check(text: str, types: Types, *, condition: bool = False) -> Checked:
+    """One expression over columns of these types; with `condition` it must be true or false.
+
+    Finds what is not one SQL expression, columns that are not there, every function, quoted or not, that is not one of
+    a single row's, all that is not the same in every run, and types that cannot be what they are used for as far as
+    they are known without Spark: `sluice check --spark` knows the rest.
     """
     try:
-        return _faults(text, columns, truths)
+        return _checked(text, types, condition)
     except RecursionError:
-        return [f"nested too deeply; write a shorter one, {_EXAMPLE}"]
+        return Checked([f"nested too deeply; write a shorter one, {_EXAMPLE}"])
 
 
-def _faults(text: str, columns: list[str], truths: frozenset[str] | None) -> list[str]:
+def _checked(text: str, types: Types, condition: bool) -> Checked:
     import sqlglot
     from sqlglot.errors import SqlglotError
 
@@ -86,14 +101,18 @@ def _faults(text: str, columns: list[str], truths: frozenset[str] | None) -> lis
         tokens = sqlglot.tokenize(text, dialect="spark")
         parsed = sqlglot.parse_one(f"SELECT (\n{text}\n)", dialect="spark")
     except SqlglotError as error:
-        return [f"no SQL expression: {_first_words(error)}; mend it, {_EXAMPLE}"]
+        return Checked([f"no SQL expression: {_first_words(error)}; mend it, {_EXAMPLE}"])
     shape = _shape(tokens, parsed)
     if shape is not None:
-        return [f"{shape}, {_EXAMPLE}"]
-    found = [*_columns_lacking(parsed, columns), *_functions_wrong(tokens, columns)]
-    if not found and truths is not None and _is_value(parsed.expressions[0].unnest(), truths):
-        return [f"a value, not a condition; compare it, {_EXAMPLE}"]
-    return found
+        return Checked([f"{shape}, {_EXAMPLE}"])
+    found = [*_columns_lacking(parsed, types), *_functions_wrong(tokens, types)]
+    if found:
+        return Checked(found)
+    found = type_faults(parsed, types)
+    kind = type_of(parsed)
+    if not found and condition and kind not in (None, "boolean"):
+        found = [f"a value, not a condition; compare it, {_EXAMPLE}"]
+    return Checked(found, kind)
 
 
 def _shape(tokens: list[Any], parsed: Any) -> str | None:
@@ -109,20 +128,9 @@ def _shape(tokens: list[Any], parsed: Any) -> str | None:
     inside = parsed.expressions[0]
     if len(parsed.expressions) != 1 or not isinstance(inside, exp.Paren) or isinstance(inside.this, exp.Alias):
         return "more than one SQL expression; write one"
-    if parsed.find(exp.Star, exp.Parameter) or any(node.sql("spark").startswith((":", "?")) for node in parsed.walk()):
+    if parsed.find(exp.Star, exp.Parameter) or _has_bound_value(tokens):
         return "it has a parameter or a star; write columns and values"
-    casts = [cast.this for cast in parsed.find_all(exp.Cast)]
-    moving = [one.name for one in casts if isinstance(one, exp.Literal) and one.name.lower() in _CLOCKS]
-    return f"{moving[0]!r} is another time in every run; write a date" if moving else None
-
-
-def _is_value(expression: Any, truths: frozenset[str]) -> bool:
-    """Whether this cannot be true or false: a number, a text, a sum, or a column of another type."""
-    from sqlglot import exp
-
-    if isinstance(expression, exp.Column):
-        return expression.name.lower() not in truths
-    return isinstance(expression, exp.Literal | exp.Null | exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod | exp.Neg)
+    return None
 
 
 def _closes_too_much(tokens: list[Any]) -> bool:
@@ -132,9 +140,24 @@ def _closes_too_much(tokens: list[Any]) -> bool:
     return min(accumulate(steps.get(token.token_type, 0) for token in tokens), default=0) < 0
 
 
-def _columns_lacking(parsed: Any, columns: list[str]) -> list[str]:
+def _has_bound_value(tokens: list[Any]) -> bool:
+    """Whether a value is left to be given later: `?`, or `:name` where no value stands before it."""
+    from sqlglot import TokenType
+
+    quoted = (TokenType.STRING, TokenType.IDENTIFIER)
+    ends_value = (*quoted, TokenType.VAR, TokenType.R_PAREN, TokenType.R_BRACKET)
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.token_type in quoted:
+            continue
+        if token.text == "?" or (token.text == ":" and (before is None or before.token_type not in ends_value)):
+            return True
+    return False
+
+
+def _columns_lacking(parsed: Any, types: Types) -> list[str]:
     from sqlglot import exp
 
+    columns = list(types)
     known = {column.lower() for column in columns}
     used = {column.parts[0].name for column in parsed.find_all(exp.Column)}
     return [
@@ -144,33 +167,39 @@ def _columns_lacking(parsed: Any, columns: list[str]) -> list[str]:
     ]
 
 
-def _functions_wrong(tokens: list[Any], columns: list[str]) -> Iterator[str]:
-    from sqlglot import TokenType
-
-    quoted = (TokenType.STRING, TokenType.IDENTIFIER)
-    known = {column.lower() for column in columns}
-    called: set[str] = set()
-    for token, after in pairwise([*tokens, None]):
-        word = token.text.lower()
-        if token.token_type in quoted or not word.isidentifier():
-            continue
-        brackets = after is not None and after.token_type == TokenType.L_PAREN
-        if brackets or (word in MOVING and word not in known):  # current_date and its like need no brackets
-            called.add(word)
-    if _clock(tokens):
-        called.add("now")
-    for name in sorted(called - OF_A_ROW - _SYNTAX):
+def _functions_wrong(tokens: list[Any], types: Types) -> Iterator[str]:
+    known = {column.lower() for column in types}
+    for name in sorted(set(_called(tokens, known))):
         wrong = next((words for names, words in _WRONG if name in names), None)
-        if wrong is not None:
+        if "." in name:
+            yield f"{name} is a function by a name of several parts; write one of Spark's own by its bare name"
+        elif wrong is not None:
             yield f"{name} {wrong}"
         else:
             yield f"Spark has no function {name!r}{did_you_mean(name, sorted(OF_A_ROW))}"
 
 
-def _clock(tokens: list[Any]) -> bool:
-    """Whether unix_timestamp stands there without a time, which is the time of the run."""
+def _called(tokens: list[Any], columns: set[str]) -> Iterator[str]:
+    """The functions, in lower case, that are none of a single row's: a name before a bracket is one, quoted or not."""
+    from sqlglot import TokenType
+
     texts = [token.text.lower() for token in tokens]
-    return any(texts[i : i + 3] == ["unix_timestamp", "(", ")"] for i in range(len(texts)))
+    for place, token in enumerate(tokens):
+        word, before = texts[place], texts[place - 1] if place else ""
+        quoted = token.token_type == TokenType.IDENTIFIER
+        if token.token_type in (TokenType.STRING, TokenType.RAW_STRING) or not (quoted or word.isidentifier()):
+            continue
+        called = place + 1 < len(tokens) and tokens[place + 1].token_type == TokenType.L_PAREN
+        if called and before == ".":
+            yield f"{texts[place - 2]}.{word}"
+        elif called:
+            plain = not quoted and (word in SYNTAX or (word in _ANY and before in _LIKE))
+            if not plain and word not in OF_A_ROW:
+                yield word
+        elif word in MOVING and word not in columns and before != ".":  # current_date and its like need no brackets
+            yield word
+        if texts[place : place + 3] == ["unix_timestamp", "(", ")"]:  # without a time it is the time of the run
+            yield "now"
 
 
 def _first_words(error: Exception) -> str:

@@ -56,11 +56,18 @@ def keyset_of(
 
 def keysets(catalog: Catalog, dataset: str) -> list[KeySet]:
     """Every distinct key set that the catalog's queries need of a dataset, by id."""
-    found: dict[str, KeySet] = {}
+    needed = needed_by(catalog, dataset)
+    return [needed[identifier][0] for identifier in sorted(needed)]
+
+
+def needed_by(catalog: Catalog, dataset: str) -> dict[str, tuple[KeySet, list[str]]]:
+    """The key sets of a dataset by id, each with the names of the queries that need it."""
+    found: dict[str, tuple[KeySet, list[str]]] = {}
     for query in catalog.queries_of(dataset):
         sides: list[Literal["left", "right"]] = ["left"] if query.join is None else ["left", "right"]
         for side in sides:
             keyset = keyset_of(query, side, catalog.dataset(query.dataset).column_names if query.join else None)
             if keyset.dataset == dataset:
-                found[keyset.id] = keyset
-    return [found[identifier] for identifier in sorted(found)]
+                names = found.setdefault(keyset.id, (keyset, []))[1]
+                names += [query.name] if query.name not in names else []
+    return found

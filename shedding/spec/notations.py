@@ -66,7 +66,8 @@ def _date_pattern(text: str) -> str:
     return text
 
 
-def _regular_expression(text: str) -> str:
+def java_regular_expression(text: str) -> str:
+    """The text, a regular expression that Java reads; ValueError with a remedy where it does not."""
     # Java reads it; what both languages share is how brackets, groups and repetitions fit together.
     bare = _ESCAPED.sub("x", text)
     odd = _NOT_JAVA.search(_CLASS.sub("x", bare)) or next(
@@ -118,7 +119,7 @@ def _delimiter(text: str) -> str:
 
 
 DatePattern = Annotated[str, AfterValidator(_date_pattern)]
-RegularExpression = Annotated[str, AfterValidator(_regular_expression)]
+RegularExpression = Annotated[str, AfterValidator(java_regular_expression)]
 TimeZone = Annotated[str, AfterValidator(_time_zone)]
 Glob = Annotated[str, AfterValidator(_glob_below)]
 Delimiter = Annotated[str, AfterValidator(_delimiter)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,17 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from shedding.spec.model import PATTERNS
+from shedding.spec.base import PATTERNS
 
 _LONGEST = 120
+_WANTED = {
+    "greater_than": "a number greater than {gt}", "greater_than_equal": "a number greater than or equal to {ge}",
+    "less_than": "a number less than {lt}", "less_than_equal": "a number less than or equal to {le}",
+    "finite_number": "a finite number", "too_short": "a list of at least {min_length} item, e.g. [a]",
+    "string_too_short": "text of at least {min_length} character, or leave the key out",
+    "string_too_long": "text of at most {max_length} characters", "list_type": "a list, e.g. [a, b]",
+    "dict_type": "a mapping, e.g. {{name: text}}",
+}  # fmt: skip
 _NUMBERS = {"int": "a whole number", "float": "a number", "string": "text", "bool": "true or false"}
 
 
@@ -66,10 +75,11 @@ def _remedy(model: type[BaseModel], place: list[Any], detail: Mapping[str, Any])
         known = _known(model, place)
         keys = f" with the keys {', '.join(known)}" if known else ""
         return f"write a mapping{keys}, not a single value or a list"
-    if kind == "list_type":
-        return "write a list, e.g. [a, b]"
-    if kind == "dict_type":
-        return "write a mapping, e.g. {name: text}"
+    if kind == "literal_error":
+        words = [word.strip("'") for word in re.split(", | or ", context["expected"])]
+        return f"write one of {context['expected']}{did_you_mean(str(detail['input']), words)}"
+    if kind in _WANTED:
+        return f"write {_WANTED[kind].format(**context)}"
     if kind.startswith("union_tag"):
         kinds = context.get("expected_tags", "'generator', 'csv', 'parquet', 'transactions'")
         return f"needs kind, one of {kinds}"

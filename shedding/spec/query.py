@@ -8,15 +8,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from shedding.spec.durations import Duration, format_duration
-from shedding.spec.model import Column, Expression, Name, Number, Spec, Tag, Whole, Words
-from shedding.spec.table_columns import name_clashes
-from shedding.windows import Timeline
+from shedding.spec.aggregates import AGGREGATES, Aggregate, Traits
+from shedding.spec.base import Column, Expression, Name, Number, Spec, Tag, Whole, Words
+from shedding.spec.reserved_names import name_clashes
+from shedding.spec.timeline import Timeline
+from shedding.spec.times import Duration, format_duration
 
-Aggregate = Literal["avg", "sum", "count", "min", "max", "quantile", "count_distinct", "ratio"]
-EXACT_ONLY = frozenset({"min", "max", "count_distinct"})
-JOINED = ("count", "sum", "avg")
-ESTIMATED = frozenset({"avg", "sum", "quantile", "ratio"})
 MOST_PANES = 100_000
 PolicyName = Literal["exact", "uniform", "proportional", "cod", "optimal", "k_optimal", "posterior"]
 Fraction = Annotated[Number, Field(gt=0, le=1)]
@@ -39,15 +36,20 @@ class MeasureSpec(Spec):
     q: Number | None = Field(default=None, gt=0, lt=1, description="which quantile")
     near_zero: bool = Field(default=False, description="values may be near zero: errors relative to the row spread")
     magnitude: Whole = Field(
-        default=40, ge=1, le=62, description="absolute values are below 2**magnitude; sums keep them to 2**-48 (4e-15)"
+        default=40, ge=1, le=62, description="absolute values are below 2**magnitude; sums lose no bit of them"
     )
+
+    @property
+    def traits(self) -> Traits:
+        """What may be asked of the aggregate without knowing its name."""
+        return AGGREGATES[self.agg]
 
     @model_validator(mode="after")
     def _parts_fit(self) -> MeasureSpec:
         if self.agg == "count" and self.column is not None:
             raise ValueError(f"measure {self.name}: count counts rows and takes no column; remove column")
         if self.agg != "count" and self.column is None:
-            raise ValueError(f"measure {self.name}: {self.agg} needs column")
+            raise ValueError(f"measure {self.name}: {self.agg} needs column; write the column that it is of")
         if (self.agg == "quantile") != (self.q is not None):
             raise ValueError(f"measure {self.name}: q goes with agg: quantile and only there, e.g. q: 0.9")
         if (self.agg == "ratio") != (self.over is not None):
@@ -96,6 +98,9 @@ class ShedSpec(Spec):
     budget: BudgetSpec
     compare: list[PolicyName] = Field(default_factory=list, description="legs run beside it on audited slots")
     completeness: Literal["best_effort", "required"] = "best_effort"
+    spot_check: Number = Field(
+        default=0.1, ge=0, le=0.5, description="part of the budget that computes some keys exactly, to measure errors"
+    )
     goal: Literal["variance", "relative", "support"] = "relative"
     support: Fraction | None = Field(default=None, description="support threshold, with goal: support")
     groups: Whole = Field(default=8, gt=0, description="k of k_optimal")
@@ -113,6 +118,13 @@ class AuditSpec(Spec):
     one_in: Whole = Field(default=10, ge=1)
     drift_limit: Number | None = Field(
         default=None, gt=0, le=1, description="concept distance above which the next slot is audited too"
+    )
+    season: Duration | None = Field(
+        default=None, description="period of the data, e.g. 1 day: slots learn from audits of the same phase too"
+    )
+    # No answer depends on it: left out of fingerprints, so that it may be switched on for slots that are published.
+    verify: Duration | None = Field(
+        default=None, exclude=True, description="how often what was published without an audit is computed exactly"
     )
 
 
@@ -133,6 +145,9 @@ class GateSpec(Spec):
     warn: list[str] = Field(default_factory=list, description="checks that only warn")
     on_failure: Literal["quarantine", "repair", "widen", "ask"] = "quarantine"
     approval_timeout: Duration = Field(default=86_400_000_000)
+    risk: Number = Field(
+        default=0.05, gt=0, lt=0.5, description="share of published windows that may truly be over an error limit"
+    )
 
     @model_validator(mode="after")
     def _sensible(self) -> GateSpec:
@@ -151,7 +166,7 @@ class GateSpec(Spec):
         return self
 
 
-NOT_CHECKS = frozenset({"allow_empty", "warn", "on_failure", "approval_timeout"})
+NOT_CHECKS = frozenset({"allow_empty", "warn", "on_failure", "approval_timeout", "risk"})
 
 
 class QuerySpec(Spec):
@@ -183,6 +198,18 @@ class QuerySpec(Spec):
                 f"schedule.every {format_duration(slot)} is no multiple of window.slide {format_duration(slide)}; "
                 f"write e.g. every: {format_duration(slide * max(1, round(slot / slide)))}"
             )
+        verify = self.audit.verify
+        if verify is not None and verify < slot:
+            raise ValueError(
+                f"audit.verify {format_duration(verify)} is shorter than schedule.every {format_duration(slot)}; "
+                f"write e.g. verify: 7 days"
+            )
+        season = self.audit.season
+        if season is not None and (season % slot or season == slot):
+            raise ValueError(
+                f"audit.season {format_duration(season)} is no multiple, two or more, of schedule.every "
+                f"{format_duration(slot)}; write a period that whole slots fit into, e.g. season: 1 day"
+            )
         panes = (slot + self.window.size) // math.gcd(self.window.size, slide)
         if panes > MOST_PANES:
             raise ValueError(
@@ -213,7 +240,7 @@ class QuerySpec(Spec):
 
     @model_validator(mode="after")
     def _measures_fit(self) -> QuerySpec:
-        exact_only = [m.name for m in self.measures if m.agg in EXACT_ONLY]
+        exact_only = [m.name for m in self.measures if m.traits.exact_only]
         shed = [leg for leg in self.legs if leg != "exact"]
         if exact_only and shed:
             where = "shed.policy" if shed[0] == self.shed.policy else "shed.compare"
@@ -221,10 +248,11 @@ class QuerySpec(Spec):
                 f"measure {exact_only[0]!r} has no honest estimate from a sample, and {where} names {shed[0]}; "
                 f"write shed.policy: exact and no shed.compare, or move it to a query of its own"
             )
-        unjoined = [m for m in self.measures if m.agg not in JOINED]
+        unjoined = [m for m in self.measures if not m.traits.joined]
         if self.join is not None and unjoined:
+            joined = ", ".join(name for name, traits in AGGREGATES.items() if traits.joined)
             raise ValueError(
-                f"measure {unjoined[0].name!r} is a {unjoined[0].agg}; a join answers {', '.join(JOINED)}: "
+                f"measure {unjoined[0].name!r} is a {unjoined[0].agg}; a join answers {joined}: "
                 f"move it to a query of one dataset"
             )
         if self.join is not None and sorted(self.join.on) != sorted(self.group_by):
@@ -239,8 +267,14 @@ class QuerySpec(Spec):
     @property
     def counted(self) -> list[str]:
         """The columns whose values must be counted, so that estimates know how many there are."""
-        used = {c for m in self.measures if m.agg in ESTIMATED for c in (m.column, m.over) if c is not None}
+        used = {c for m in self.measures if m.traits.estimated for c in (m.column, m.over) if c is not None}
         return sorted(used)
+
+    @property
+    def spot_checks(self) -> bool:
+        """Whether slots without an exact leg compute some keys exactly: queries of one dataset, grouped by keys."""
+        sheds = self.shed.policy != "exact" and any(m.traits.estimated for m in self.measures)
+        return sheds and self.shed.spot_check > 0 and bool(self.group_by) and self.join is None
 
     @property
     def legs(self) -> list[str]:

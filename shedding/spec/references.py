@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shedding.spec.dataset import DatasetSpec
+from shedding.spec.expression_types import Types
 from shedding.spec.problems import Problem, did_you_mean
 from shedding.spec.query import QuerySpec
 
-_NUMBERS = ("int", "bigint", "double", "boolean")
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean"})
+_NESTED = {"array": "a list", "map": "a map", "struct": "a structure"}
 
 
-def reference_problems(file: Path, query: QuerySpec, datasets: Mapping[str, DatasetSpec]) -> list[Problem]:
-    """What is wrong with a query that only its datasets can tell; `datasets` are the valid ones."""
+def reference_problems(
+    file: Path, query: QuerySpec, datasets: Mapping[str, DatasetSpec], types: Mapping[str, Types]
+) -> list[Problem]:
+    """What is wrong with a query that only its datasets can tell; `datasets` are the valid ones, with their `types`."""
     sides = [("dataset", query.dataset)] + ([("join.dataset", query.join.dataset)] if query.join else [])
     lacking = [(key, name) for key, name in sides if name not in datasets]
     if lacking:
@@ -44,15 +48,15 @@ def reference_problems(file: Path, query: QuerySpec, datasets: Mapping[str, Data
         for key, column, columns in used
         if column not in columns
     ]  # fmt: skip
-    types = {column.name: column.type for side in (right, left) if side is not None for column in side.columns}
-    return missing or _misused(file, query, types) + _unlike(file, query, datasets)
+    both = {**(types[right.name] if right else {}), **types[left.name]}
+    return missing or misused(file, query, both) + _unlike(file, query, types)
 
 
-def _unlike(file: Path, query: QuerySpec, datasets: Mapping[str, DatasetSpec]) -> list[Problem]:
-    """Columns that are joined and have two types, as far as they are declared: such values are never equal."""
+def _unlike(file: Path, query: QuerySpec, types: Mapping[str, Types]) -> list[Problem]:
+    """Columns that are joined and have two types, as far as they are known: such values are never equal."""
     if query.join is None:
         return []
-    left, right = ({c.name: c.type for c in datasets[d].columns} for d in (query.dataset, query.join.dataset))
+    left, right = types[query.dataset], types[query.join.dataset]
     return [
         Problem(
             file, "join.on",
@@ -60,27 +64,53 @@ def _unlike(file: Path, query: QuerySpec, datasets: Mapping[str, DatasetSpec]) -
             f"declare the same type in both",
         )
         for name in query.join.on
-        if left.get(name, right.get(name)) != right.get(name, left.get(name))
+        if None not in (left.get(name), right.get(name)) and left[name] != right[name]
     ]  # fmt: skip
 
 
-def _misused(file: Path, query: QuerySpec, types: Mapping[str, str]) -> list[Problem]:
-    """Declared columns of a type that cannot be a key or be summed; of derived columns no type is known."""
+def misused(file: Path, query: QuerySpec, types: Types) -> list[Problem]:
+    """Columns of a type that cannot be a key, be summed or be counted, as far as it is known."""
     found = [
-        Problem(file, "group_by", f"is {key!r}, a list, and a key is one value; derive one, e.g. {key}[0]")
+        Problem(
+            file, "group_by", f"is {key!r}, {nested}, and a key is one value; derive one, e.g. {_part(key, nested)}"
+        )
         for key in query.group_by
-        if types.get(key) == "array<string>"
+        if (nested := _nested(types[key])) is not None
     ]
     for measure in query.measures:
-        if measure.agg in ("count", "count_distinct"):
-            continue
         for key, column in (("column", measure.column), ("over", measure.over)):
-            kind = types.get(column or "", "double")
-            if kind not in _NUMBERS:
-                found.append(
-                    Problem(
-                        file, f"measures.{measure.name}.{key}",
-                        f"is {column!r}, a {kind}, and {measure.agg} needs a number; declare or derive one",
-                    )
-                )  # fmt: skip
+            kind = types[column] if column is not None else None
+            nested = _nested(kind)
+            distinct = measure.agg == "count_distinct"
+            if kind is None or (distinct and nested is None) or kind.partition("(")[0] in _NUMBERS:
+                continue
+            what = f"{measure.agg} needs {'one value' if distinct else 'a number'}"
+            found.append(
+                Problem(
+                    file, f"measures.{measure.name}.{key}",
+                    f"is {column!r}, {nested or f'a {kind}'}, and {what}; declare or derive one"
+                    + (f", e.g. {_number(column, kind)}" if nested is None else ""),
+                )
+            )  # fmt: skip
     return found
+
+
+def _nested(kind: str | None) -> str | None:
+    """What a type of several values is, in words; None for a type of one, and where it is not known."""
+    return None if kind is None else _NESTED.get(kind.partition("<")[0])
+
+
+def _part(name: str, nested: str) -> str:
+    """An expression that gives one value of a column of several."""
+    return {"a list": f"{name}[0]", "a map": f"{name}['key']", "a structure": f"{name}.field"}[nested]
+
+
+def _number(name: str | None, kind: str) -> str:
+    """An expression that gives the number in a column of another type."""
+    return (
+        f"unix_seconds({name})"
+        if kind == "timestamp"
+        else f"unix_date({name})"
+        if kind == "date"
+        else (f"CAST({name} AS DOUBLE)")
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable
 from pathlib import Path
@@ -11,6 +12,9 @@ import yaml
 
 from shedding.errors import SpecError
 
+LARGEST = 1 << 20
+"""Bytes of the largest file that is read as a specification."""
+MOST_NODES = 20_000
 _MERGE = "tag:yaml.org,2002:merge"
 _BOOLEAN, _INTEGER, _NUMBER, _DATE = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float", "timestamp"))
 
@@ -52,7 +56,7 @@ for _tag, _pattern, _first in (
 def read_mapping(file: Path) -> dict[str, Any]:
     """The file's content; SpecError with what is wrong, where in the file, and what to write instead."""
     try:
-        content = yaml.load(file.read_text(encoding="utf-8-sig"), Loader=_Loader)
+        content = _content(_text(file))
     except UnicodeDecodeError as error:
         raise SpecError(f"is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8") from error
     except OSError as error:
@@ -66,6 +70,43 @@ def read_mapping(file: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise SpecError("holds no mapping; write `name: ...` and the other keys")
     return content
+
+
+def _text(file: Path) -> str:
+    """What a plain file of a specification's size holds; a pipe would wait for its writer for ever."""
+    if file.exists() and not file.is_file():
+        raise SpecError("cannot be read: it is no file; remove it")
+    with file.open("rb") as stream:
+        content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise SpecError(f"is larger than {LARGEST} bytes, and no specification is; remove it, or what it does not need")
+    return content.decode("utf-8-sig")
+
+
+def _content(text: str) -> Any:
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _written_out(node, {}) > MOST_NODES:
+            raise SpecError(
+                f"its aliases (*name) stand for more than {MOST_NODES} values; write what they mean, shorter"
+            )
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _written_out(node: yaml.Node, sizes: dict[int, float]) -> float:
+    """How many values a node stands for when its aliases are written out; inf where one holds itself."""
+    if id(node) in sizes:
+        return sizes[id(node)]
+    sizes[id(node)] = math.inf  # until it is known: whoever meets it before is inside it
+    children = node.value if isinstance(node, yaml.CollectionNode) else []
+    flat = [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
+    sizes[id(node)] = 1 + sum(_written_out(child, sizes) for child in flat)
+    return sizes[id(node)]
 
 
 def _words(error: yaml.YAMLError) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shedding.estimates import Strata
-from shedding.moments import Moments
-from shedding.shrinkage import History
+from shedding.estimates.moments import Moments
+from shedding.estimates.shrinkage import History
 from tests.benchmarks.accuracy_streams import Stream
 
 Floats = NDArray[np.float64]

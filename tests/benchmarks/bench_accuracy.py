@@ -17,13 +17,12 @@ from multiprocessing import get_context
 import numpy as np
 from numpy.typing import NDArray
 
-from shedding.accuracy import Accuracy, measured_accuracy
-from shedding.allocation import Budget
-from shedding.concept import Concept
 from shedding.estimates import Estimate, stratified_mean
-from shedding.moments import Moments
-from shedding.policies import get_policy
-from shedding.shrinkage import AuditRecord, History, Prior, calibrate, merge_records, shrink
+from shedding.estimates.accuracy import Accuracy, measured_accuracy
+from shedding.estimates.moments import Moments
+from shedding.estimates.shrinkage import AuditRecord, History, Prior, calibrate, merge_records, shrink
+from shedding.policies import Budget, get_policy
+from shedding.policies.concept import Concept
 from tests.benchmarks.accuracy_replay import Replay, Truth
 from tests.benchmarks.accuracy_streams import STREAMS, Stream, load_streams
 from tests.benchmarks.harness import Bench
@@ -146,14 +145,14 @@ def _recipe(rows: Replay, known: Known, budget: float, leg: Leg, rng: np.random.
     history = known.histories[leg.one_in]
     answer = shrink(sampled, history.prior(population, calibration.drift), calibration).estimate
     if window % leg.one_in == 0:
-        leg.records[window] = calibrate(history, rows.truth.exact.mean[window], sampled)
+        leg.records[window] = calibrate(history, rows.truth.exact.mean[window], sampled, window)
     return answer, size
 
 
 def _posterior_rows(prior: Prior, capacity: float) -> Floats:
     """Rows a key by the `posterior` policy; keys without rows get none."""
     here = prior.population > 0
-    concept = Concept.grouped(prior.population[here], cv=prior.cv[here], prior_variance=prior.variance[here])
+    concept = Concept.grouped(prior.population[here], cv=prior.cv[here], prior_variance=prior.planned[here])
     rows = np.zeros(prior.population.size)
     rows[here] = get_policy("posterior").allocate(concept, Budget(rows=capacity)).rates * prior.population[here]
     return rows

@@ -6,10 +6,10 @@ import tempfile
 from typing import Any
 
 from jobs.ingest import ingest
-from shedding.arrivals import Arrivals
-from shedding.comparison import compare_between
+from shedding.compare.comparison import compare_between
+from shedding.compare.experiment import Leg
 from shedding.config import Settings
-from shedding.experiment import Leg
+from shedding.ingest.arrivals import Arrivals
 from shedding.spec import load_catalog
 from tests.benchmarks.harness import Bench
 
@@ -58,7 +58,7 @@ def _compared(spark: Any, settings: Settings, bench: Bench, name: str, pattern: 
     assert bench.data is not None
     ingest(spark, settings, catalog, query.dataset, files=sorted(bench.data.glob(pattern)))
     bench.progress(f"{query.dataset} ingested")
-    from shedding.spark.slot_scan import SlotScan
+    from shedding.scan.spark_scans import SlotScan
 
     arrivals = Arrivals.load(settings, query.dataset)
     first, last = arrivals.first_event, arrivals.last_event

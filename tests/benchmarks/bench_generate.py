@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shedding.config import Settings
-from shedding.spec.durations import UNITS, parse_instant
+from shedding.spec.times import UNITS, parse_instant
 
 ROWS = 100_000_000
 PART = 10_000_000
@@ -16,7 +16,7 @@ HEAP = "1g"
 
 def run(bench: Any, rows: int = ROWS, part: int = PART) -> None:
     """Ratio `memory_all_over_part`: peak memory of all rows over that of a tenth of them; rows that are held show."""
-    from shedding.generators.registry import generate
+    from shedding.ingest.generators.registry import generate
     from shedding.spark.session import start_session
     from shedding.spec.dataset import GeneratorSource
 

@@ -6,7 +6,7 @@ import tempfile
 from typing import Any
 
 from shedding.config import Settings
-from shedding.pane_sums import Scanned
+from shedding.panes.from_scan import Scanned
 from tests.benchmarks.trips import MEAN, ROWS, TIMELINE, counts, first_ranks, rates, windows_of, write_apart
 
 
@@ -19,7 +19,7 @@ def run(bench: Any, rows: int = ROWS, repetitions: int = 3) -> None:
     """
     from pyspark.sql import functions as sf
 
-    from shedding.spark.scan import scan
+    from shedding.scan.scan import scan
     from shedding.spark.session import start_session
 
     with tempfile.TemporaryDirectory() as directory:

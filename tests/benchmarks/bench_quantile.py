@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from shedding.answers import plain_estimate
 from shedding.config import Settings
-from shedding.pane_sums import Scanned
+from shedding.measures import measure_of
+from shedding.panes.from_scan import Scanned
 from shedding.spec.query import MeasureSpec
 from tests.benchmarks.trips import ROWS, TIMELINE, counts, rates, windows_of, write_trips
 
@@ -19,7 +19,7 @@ def run(bench: Any, rows: int = ROWS) -> None:
     """Ratio `exact_over_leg5`; the leg's time includes its estimates and intervals."""
     from pyspark.sql import functions as sf
 
-    from shedding.spark.scan import scan
+    from shedding.scan.scan import scan
     from shedding.spark.session import start_session
 
     spark = start_session(Settings(), "bench quantile")
@@ -35,7 +35,7 @@ def run(bench: Any, rows: int = ROWS) -> None:
         def leg_alone() -> None:
             table = scan(spark, trips, timeline=TIMELINE, keys=["route"], measures=P90, legs=[leg], exact=False)
             for window in windows_of(Scanned(table, ["route"], counted), 0, P90, leg):
-                plain_estimate(window, P90[0])
+                measure_of(P90[0]).plain(window)
 
         times = bench.measure({"leg5": leg_alone}, repetitions=2, warmup=1)
         times |= bench.measure({"exact": exact}, repetitions=1, warmup=0)

@@ -16,18 +16,18 @@ import psutil
 import pyarrow as pa
 from pyspark.sql import functions as sf
 
-from shedding.arrivals import Arrivals
-from shedding.arrivals_log import write_log
+from shedding.answers.exact_keys import exact_rows
 from shedding.config import Settings
-from shedding.exact_keys import exact_rows
-from shedding.sides import Side
-from shedding.source_number import source_number
+from shedding.ingest.arrivals import Arrivals
+from shedding.ingest.arrivals_log import write_log
+from shedding.ingest.side import Side
+from shedding.ingest.source_number import source_number
+from shedding.scan.spark_scans import SlotScan
 from shedding.spark.session import spark_session
-from shedding.spark.slot_scan import SlotScan
 from shedding.spec.dataset import DatasetSpec
-from shedding.spec.durations import UNITS
 from shedding.spec.keyset import keyset_of
 from shedding.spec.query import QuerySpec
+from shedding.spec.times import UNITS
 from tests.chaos.city import START, query
 from tests.small_specs import generated_trips
 

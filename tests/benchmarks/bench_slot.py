@@ -19,7 +19,7 @@ from infra.airflow_home import AirflowHome, free_port
 from infra.services import Services, running
 from shedding.config import Settings
 from shedding.spec import load_catalog
-from shedding.spec.durations import format_instant, parse_instant
+from shedding.spec.times import format_instant, parse_instant
 from tests.benchmarks.harness import Bench
 
 QUERY = "taxi_route_fare"
@@ -93,7 +93,7 @@ def _ingest(bench: Bench, settings: Settings, dataset: str, start: int, end: int
     bench.progress("ingesting")
     interval = ["--from", format_instant(start), "--to", format_instant(end)]
     environment = {**os.environ, **settings.environment()}
-    command = [sys.executable, "-m", "shedding.cli", "ingest", dataset, *interval]
+    command = [sys.executable, "-m", "jobs.cli", "ingest", dataset, *interval]
     subprocess.run(command, env=environment, check=True, stdout=sys.stderr)
 
 

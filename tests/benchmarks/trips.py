@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from shedding.allocation import Budget
-from shedding.concept import Concept
 from shedding.config import Settings
 from shedding.keys import Keys, align
-from shedding.pane_sums import Scanned
-from shedding.policies import get_policy
+from shedding.panes.from_scan import Scanned
+from shedding.panes.windows import PaneRun, WindowSample
+from shedding.policies import Budget, get_policy
+from shedding.policies.concept import Concept
 from shedding.rates import Rates
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.query import MeasureSpec
-from shedding.windowed import PaneRun, WindowSample
-from shedding.windows import Timeline
+from shedding.spec.timeline import Timeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,8 +64,8 @@ def write_ranked(trips: DataFrame, where: Path, rows: int = ROWS) -> DataFrame:
     """Write the same rows as ingest does for `layout: ranked` on the query's key and slot, and read them back."""
     from pyspark.sql import functions as sf
 
-    from shedding.spark.layout import file_rows, ranked
-    from shedding.spark.store import append
+    from shedding.ingest.append import append
+    from shedding.ingest.ranked_layout import file_rows, ranked
 
     raw = trips.withColumns({"at": sf.col("event_time"), "_source": sf.lit(0).cast("bigint")})
     made = ranked(raw, RANKED, rows)
@@ -94,7 +93,7 @@ def first_ranks(ranked: DataFrame, counted: pa.Table, legs: list[Rates]) -> Data
     """The rows of ranked files that the legs may keep, as an aggregate job reads them."""
     from pyspark.sql import functions as sf
 
-    from shedding.spark.ranks import deepest_of_counts
+    from shedding.scan.rank_bounds import deepest_of_counts
 
     return ranked.where(sf.col("_rank") <= deepest_of_counts(counted, ["route"], legs, (0, DAY), DAY))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from expectations.verdict import read_verdict
-from shedding.audits import AuditPlan
+from shedding.planning.audit_plan import AuditPlan
 from shedding.spec import load_catalog
 from tests.chaos.city import HOUR, HOURS, START, build_city
 

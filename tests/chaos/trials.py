@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shedding.arrivals import Arrivals
-from shedding.concepts import read_counts
 from shedding.config import Settings
-from shedding.source_number import source_number
+from shedding.ingest.arrivals import Arrivals
+from shedding.ingest.key_counts import read_counts
+from shedding.ingest.source_number import source_number
 from shedding.spec import load_catalog
 from shedding.spec.keyset import keysets
 from shedding.tables import Table

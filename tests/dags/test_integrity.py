@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 from shedding.config import Settings
 from shedding.errors import FINAL_CODE, ConflictError, DataError, SluiceError, SpecError, VerdictError
-from shedding.spec import load_catalog
-from shedding.spec.durations import parse_duration
+from shedding.spec import QuerySpec, load_catalog
+from shedding.spec.times import as_datetime, parse_duration, parse_instant
 from tests.small_specs import DATASET, QUERY, write_specs
 
 DAGS = Path(__file__).resolve().parent.parent.parent / "dags"
 HEAVY = ("pyspark", "delta", "deltalake", "great_expectations", "pandas", "scipy", "matplotlib")
-KINDS = {"ingest", "query", "maintenance"}
+KINDS = {"ingest", "query", "maintenance", "verify"}
 LENGTHS = ["5 minutes", "90 minutes", "6 hours", "7 hours", "1 day", "10 days", "1 week"]
 REPAIRED = {"gate": ["publish", "repair"], "repair": ["gate_again"], "gate_again": ["publish", "quarantine"]}
 WAYS = {
@@ -138,6 +141,26 @@ def test_a_conflict_is_tried_again_and_a_verdict_never(airflow_home: Settings) -
 
 
 @pytest.mark.airflow
+def test_a_job_has_none_of_airflows_secrets_in_its_environment(
+    airflow_home: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = tmp_path / "spark-submit"
+    submit.write_text(f"#!/bin/sh\nenv > {tmp_path}/environment\n")
+    submit.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    monkeypatch.setenv("AIRFLOW__CORE__FERNET_KEY", "secret")
+    from factories.spark import spark_job
+
+    spark_job(airflow_home, "aggregate", [], task_id="aggregate").execute({})
+
+    names = {line.partition("=")[0] for line in (tmp_path / "environment").read_text().splitlines()}
+    assert os.environ["AIRFLOW__API_AUTH__JWT_SECRET"]
+    assert not [name for name in names if "AIRFLOW" in name]
+    assert names >= {"SLUICE_WAREHOUSE", "PYSPARK_PYTHON", "PATH", "SPARK_HOME"}
+
+
+@pytest.mark.airflow
 @pytest.mark.parametrize(("code", "final"), [(FINAL_CODE, True), (1, False), (137, False)])
 def test_an_application_that_failed_for_good_is_not_submitted_again(
     airflow_home: Settings, monkeypatch: pytest.MonkeyPatch, code: int, final: bool
@@ -151,6 +174,28 @@ def test_an_application_that_failed_for_good_is_not_submitted_again(
         raise AirflowException(f"Cannot execute: spark-submit. Error code is: {code}.")
 
     monkeypatch.setattr(SparkSubmitOperator, "execute", submit)
+    with pytest.raises(AirflowException) as raised:
+        spark_job(airflow_home, "aggregate", [], task_id="aggregate").execute({})
+    assert isinstance(raised.value, AirflowFailException) is final
+
+
+@pytest.mark.airflow
+@pytest.mark.parametrize(("code", "final"), [(FINAL_CODE, True), (1, False), (37, False)])
+def test_so_it_is_where_the_driver_runs_on_kubernetes(
+    airflow_home: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, final: bool
+) -> None:
+    from airflow.providers.apache.spark.hooks import spark_submit
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    from factories.spark import spark_job
+
+    submit = tmp_path / "spark-submit"  # which ends with 1 whatever the driver's pod ended with
+    submit.write_text(f"#!/bin/sh\necho '  Exit code: {code}'\nexit 1\n")
+    submit.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    cluster = {"conn_type": "spark", "host": "k8s://https://cluster", "extra": {"deploy-mode": "cluster"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(cluster))
+    monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)  # asked for, not used
     with pytest.raises(AirflowException) as raised:
         spark_job(airflow_home, "aggregate", [], task_id="aggregate").execute({})
     assert isinstance(raised.value, AirflowFailException) is final
@@ -206,6 +251,9 @@ def odd_ones(airflow_home: Settings, tmp_path_factory: pytest.TempPathFactory) -
     for number, every in enumerate(LENGTHS):
         text = DATASET.replace("name: trips", f"name: every_{number}").replace("every: 1 hour", f"every: {every}")
         (specs / "datasets" / f"every_{number}.yaml").write_text(text)
+    (specs / "queries" / "checked.yaml").write_text(
+        QUERY.replace("name: fares", "name: checked") + "audit: {verify: 7 days}\n"
+    )
     (specs / "queries" / "broken.yaml").write_text("name: broken\ndatset: trips\n")
     (specs / "queries" / "garbled.yaml").write_text("name: [\n")
     (specs / "queries" / "two words é.yaml").write_text(QUERY)
@@ -243,3 +291,41 @@ def test_any_length_of_slot_gives_whole_aligned_intervals(number: int, odd_ones:
     length = parse_duration(LENGTHS[number]) / 1_000_000
     assert dag["length"] == length
     assert dag["start"] % length == 0
+
+
+@pytest.mark.airflow
+def test_a_query_is_verified_where_it_asks_for_it_and_nowhere_else(
+    odd_ones: dict[str, Any], parsed: dict[str, Any]
+) -> None:
+    found = {dag_id: dag for dag_id, dag in odd_ones["dags"].items() if dag_id.startswith("verify_")}
+    asked = {f"verify_{name}" for name, query in load_catalog(Settings().specs).queries.items() if query.audit.verify}
+    assert {dag_id for dag_id in parsed["dags"] if dag_id.startswith("verify_")} == asked
+    assert set(found) == {"verify_checked"}
+    dag = found["verify_checked"]
+    assert dag["tags"] == ["trips", "verify"]
+    assert dag["doc"].startswith("# Verification of checked")
+    assert len(dag["doc"]) > 200
+    assert (dag["active"], dag["catchup"]) == (1, False)
+    assert dag["length"] == parse_duration("7 days") / 1_000_000
+    assert dag["start"] % dag["length"] == 0
+    (task,) = dag["tasks"].values()
+    assert (task["type"], task["pool"], task["outlets"]) == ("SparkJob", "spark", [])
+    assert {"--query", "checked", "--from", "--to", "--sample", "--run-id"} <= set(task["arguments"])
+
+
+@pytest.mark.airflow
+def test_the_runs_of_a_verification_share_out_the_slots_and_leave_the_last_one_time(airflow_home: Settings) -> None:
+    from factories.verify import span_of_run
+
+    query = QuerySpec.model_validate(yaml.safe_load(QUERY + "audit: {verify: 7 days}\n"))
+    week = parse_duration("7 days")
+    ends = [2900 * week + place * week for place in range(4)]
+    spans = []
+    for end in ends:
+        run = SimpleNamespace(data_interval_start=as_datetime(end - week), data_interval_end=as_datetime(end))
+        spans.append(tuple(map(parse_instant, span_of_run(query, run))))
+    for end, (first, last) in zip(ends, spans, strict=True):
+        assert (first, last) == (end - week - query.timeline.slot, end - query.timeline.slot)
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(spans))
+    by_hand = SimpleNamespace(data_interval_start=None, data_interval_end=None, run_after=as_datetime(ends[0] + 7))
+    assert tuple(map(parse_instant, span_of_run(query, by_hand))) == spans[0]

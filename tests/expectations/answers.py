@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from shedding.config import Settings
-from shedding.dependence import spec_fingerprint
+from shedding.planning.fingerprints import spec_fingerprint
 from shedding.spec.query import QuerySpec
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.tables import Table
 
 HOUR = 3_600_000_000
 SLOT = 480_000 * HOUR  # 2024-10-04T00:00Z

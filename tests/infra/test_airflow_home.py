@@ -9,6 +9,7 @@ from pathlib import Path
 from infra.airflow_home import HOST, SHORT_JOBS, AirflowHome, free_port
 from shedding.config import Settings
 from shedding.spark.conf import spark_conf
+from tests.small_specs import QUERY, write_specs
 
 
 def test_a_taken_port_leads_to_the_next_free_one() -> None:
@@ -50,3 +51,9 @@ def test_java_is_set_for_short_jobs_unless_the_deployment_says_otherwise(tmp_pat
     own = AirflowHome(tmp_path / "home", 8080, Settings(java_options="-Xss8m")).environment()
     assert own["SLUICE_JAVA_OPTIONS"] == "-Xss8m"
     assert spark_conf(Settings(java_options="-Xss8m"))["spark.driver.extraJavaOptions"].endswith(" -Xss8m")
+
+
+def test_the_scheduler_examines_several_times_the_runs_that_specifications_can_hold(tmp_path: Path) -> None:
+    specs = write_specs(tmp_path / "specs", queries=[QUERY.replace("fares", f"fares_{number}") for number in range(90)])
+    environment = AirflowHome(tmp_path, 8080, Settings(specs=specs)).environment()
+    assert int(environment["AIRFLOW__SCHEDULER__MAX_DAGRUNS_PER_LOOP_TO_SCHEDULE"]) > 3 * 2 * 90

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
+import signal
 import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
-from infra.airflow_home import AirflowHome
-from infra.services import MARK, RESTARTS, SERVICES, Services, running
+from infra.airflow_home import HOST, AirflowHome, free_port
+from infra.family import lives, members
+from infra.services import RESTARTS, SERVICES, Services, running
 from shedding.config import Settings
 from shedding.errors import ConfigError
 
@@ -58,15 +59,41 @@ def test_nothing_is_left_of_what_the_services_started_not_even_while_they_were_s
     with running(services):
         while not all(log.exists() and "ready" in log.read_text() for log in logs):
             time.sleep(0.05)
-        mark = services._environment[MARK]
-        assert len(marked(mark)) == 2 * len(SERVICES)
-    assert not marked(mark)
+        families = list(services._families.values())
+        assert len(members(families)) == 2 * len(SERVICES)
+    assert not members(families)
 
 
-def marked(mark: str) -> list[int]:
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.AccessDenied, psutil.NoSuchProcess):
-            if process.environ().get(MARK) == mark:
-                found.append(process.pid)
-    return found
+class Busy(Services):
+    """Services whose scheduler has a worker that shares its socket and has given itself another title."""
+
+    def _command(self, *arguments: str) -> list[str]:
+        port = self._environment["AIRFLOW__API__PORT"]
+        code = (
+            "import os, setproctitle, socket, time\n"
+            f"door = socket.create_server(('{HOST}', {port}))\n"
+            "if not os.fork():\n    setproctitle.setproctitle('worker ' + 'x' * 4000)\n    time.sleep(60)\n"
+            "print('ready', flush=True); time.sleep(60)"
+        )
+        return [sys.executable, "-c", code if "scheduler" in arguments else "import time; time.sleep(60)"]
+
+
+def test_what_a_killed_scheduler_leaves_is_gone_before_it_is_started_again(tmp_path: Path) -> None:
+    services = Busy(AirflowHome(tmp_path / "home", free_port(18080), Settings(warehouse=str(tmp_path))))
+    log = tmp_path / "home" / "logs" / "scheduler.log"
+    with running(services):
+        for starts in range(1, 3):
+            while log.read_text().count("ready") < starts:
+                time.sleep(0.05)
+            scheduler = services._families["scheduler"]
+            left = members([scheduler])
+            assert len(left) == 2
+            os.kill(scheduler.session, signal.SIGKILL)
+            while services._families["scheduler"] is scheduler:
+                services.check()
+            assert not [process for process in left if lives(process)]
+        while log.read_text().count("ready") < 3:
+            time.sleep(0.05)
+        families = list(services._families.values())
+    assert not members(families)
+    assert "in use" not in log.read_text()

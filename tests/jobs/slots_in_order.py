@@ -1,4 +1,4 @@
-"""Twelve slots of a small city, run in an order of one's choice; as a program, in a process that can be killed.
+"""Ten slots of a small city, run in an order of one's choice; as a program, in a process that can be killed.
 
 python -m tests.jobs.slots_in_order DIRECTORY SLOT...
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from infra.airflow_home import SHORT_JOBS
 from shedding.config import Settings
 from shedding.spec import load_catalog
-from shedding.spec.durations import parse_instant
+from shedding.spec.times import parse_instant
 from shedding.tables import Table
 from tests.small_specs import generated_trips, small_world
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 START = parse_instant("2024-03-04T00:00:00Z")
 SLOT = 30 * 60_000_000
-SLOTS = [START + i * SLOT for i in range(12)]
+SLOTS = [START + i * SLOT for i in range(10)]
 END = SLOTS[-1] + SLOT
 QUERY = "fares"
 VOLATILE = frozenset({"run_id", "revision", "published_at"})
@@ -59,7 +59,7 @@ def build_beside(directory: Path, ingested: Settings) -> Settings:
 
 def run_slots(session: Callable[[], SparkSession], settings: Settings, slots: Iterable[int], run_id: str) -> None:
     """Each slot from raw rows to `published`, in the order given; says which one is done."""
-    from jobs.slot_run import run_slot
+    from jobs.run_slot import run_slot
 
     catalog = load_catalog(settings.specs)
     for slot in slots:

@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from shedding.spec import load_catalog
-from shedding.spec.durations import parse_instant
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.spec.times import parse_instant
+from shedding.tables import Table
 
 pytestmark = pytest.mark.spark
 START = parse_instant("2026-11-02T06:00:00Z")

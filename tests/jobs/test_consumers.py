@@ -16,7 +16,8 @@ from deltalake import DeltaTable
 from expectations.verdict import Check, Verdict, write_verdict
 from jobs.publish import publish
 from shedding.config import Settings
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.tables import Table
 from tests.expectations.answers import HOUR, SLOT, Answer, make_query
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.ingest import IngestReport, ingest
-from shedding.arrivals import Arrivals
 from shedding.config import Settings
 from shedding.errors import SourceError
+from shedding.ingest.arrivals import Arrivals
 from shedding.spec import load_catalog
 from tests.small_specs import write_specs
 
@@ -110,7 +110,7 @@ def test_files_that_cannot_be_read_are_named_with_a_remedy_and_the_others_kept(
     with pytest.raises(SourceError) as refusal:
         run(spark, own, "orders")
 
-    message = str(refusal.value)
+    message = "; ".join(refusal.value.each) or str(refusal.value)
     for words in (
         "colon:1.csv has ':' in its name, which Spark misreads; rename it",
         "star*.csv has '*' in its name",

@@ -14,10 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.ingest import IngestReport, ingest
-from jobs.ingest_batch import BatchReport, store_batch
-from shedding.arrivals import Arrivals
 from shedding.config import Settings
 from shedding.errors import SourceError
+from shedding.ingest.arrivals import Arrivals
+from shedding.ingest.batch import BatchReport, store_batch
 from shedding.spec import load_catalog
 from tests.small_specs import write_specs
 
@@ -57,7 +57,7 @@ def run(spark: SparkSession, settings: Settings, **how: Any) -> IngestReport:
 def refusal(spark: SparkSession, settings: Settings) -> str:
     with pytest.raises(SourceError) as error:
         run(spark, settings)
-    return str(error.value)
+    return "; ".join(error.value.each) or str(error.value)
 
 
 def visible(settings: Settings) -> dict[str, tuple[int, int, int]]:

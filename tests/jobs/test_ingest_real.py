@@ -13,13 +13,13 @@ from pandas.core.groupby import DataFrameGroupBy
 from pyspark.sql import SparkSession
 
 from jobs.ingest import ingest
-from shedding.arrivals import Arrivals
+from shedding.answers.slot import answer_slot
 from shedding.config import Settings
-from shedding.slot_answer import answer_slot
-from shedding.spark.slot_scan import SlotScan
+from shedding.ingest.arrivals import Arrivals
+from shedding.scan.spark_scans import SlotScan
 from shedding.spec import QuerySpec, load_catalog
-from shedding.spec.durations import parse_instant
 from shedding.spec.query import MeasureSpec
+from shedding.spec.times import parse_instant
 from shedding.tables import Table
 from tests.jobs.real_rows import QUERIES, cell
 

@@ -11,13 +11,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.ingest import IngestReport, ingest
-from jobs.ingest_batch import reached
-from shedding.arrivals import Arrivals
 from shedding.config import Settings
 from shedding.errors import SourceError
-from shedding.spark.raw import read_raw
+from shedding.ingest.arrivals import Arrivals
+from shedding.ingest.batch import reached
+from shedding.ingest.raw_rows import read_raw
 from shedding.spec import load_catalog
-from shedding.spec.durations import parse_instant
+from shedding.spec.times import parse_instant
 
 pytestmark = pytest.mark.spark
 
@@ -172,7 +172,7 @@ def test_known_content_changes_nothing_and_a_corrected_file_replaces_its_rows(
 def test_a_job_that_dies_leaves_nothing_visible_and_the_next_run_repairs_it(
     spark: SparkSession, shop: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import jobs.ingest_batch as batch
+    from shedding.ingest import batch
 
     write(shop.landing / "orders.csv", [good_line(1), "oops"])
     for step in ("append", "_write_broken", "hours_of", "_check"):
@@ -203,7 +203,7 @@ def test_files_that_are_no_text_or_lack_columns_are_refused_whole_and_the_others
     with pytest.raises(SourceError) as refusal:
         run(spark, shop)
 
-    message = str(refusal.value)
+    message = "; ".join(refusal.value.each) or str(refusal.value)
     for part in (
         "orders_binary.csv is binary",
         "orders_empty.csv is empty",
@@ -233,8 +233,8 @@ def test_samples_and_line_numbers_do_not_depend_on_how_files_are_split(
         return sorted([("", row["id"], row["u"]) for row in rows] + [(row["file"], row["line"], 0) for row in bad])
 
     whole = outcome("whole", files)
-    for module in ("landing", "spark.lines"):
-        monkeypatch.setattr(f"shedding.{module}.BLOCK", 10_000)
+    for module in ("landing", "text_lines"):
+        monkeypatch.setattr(f"shedding.ingest.{module}.BLOCK", 10_000)
     assert outcome("together", files) == whole
     assert outcome("alone", *([file] for file in files)) == whole
 

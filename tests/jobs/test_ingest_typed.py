@@ -12,15 +12,15 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from jobs.ingest import IngestReport, ingest
-from shedding.arrivals import HOUR, Arrivals
-from shedding.concepts import read_counts
 from shedding.config import Settings
 from shedding.errors import NotReadyError, SourceError
-from shedding.spark.layout import rank_limit
-from shedding.spark.raw import read_raw
+from shedding.ingest.arrivals import HOUR, Arrivals
+from shedding.ingest.key_counts import read_counts
+from shedding.ingest.ranked_layout import rank_limit
+from shedding.ingest.raw_rows import read_raw
 from shedding.spec import load_catalog
-from shedding.spec.durations import parse_instant
 from shedding.spec.keyset import keyset_of
+from shedding.spec.times import parse_instant
 
 pytestmark = pytest.mark.spark
 

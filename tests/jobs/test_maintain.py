@@ -11,13 +11,14 @@ from deltalake import DeltaTable
 
 from jobs import maintain as maintenance
 from jobs.maintain import maintain, remove_hidden
-from shedding.arrivals import Arrivals
-from shedding.arrivals_log import write_log
 from shedding.config import Settings
 from shedding.errors import FINAL_CODE, DataError
-from shedding.source_number import source_number
+from shedding.ingest.arrivals import Arrivals
+from shedding.ingest.arrivals_log import write_log
+from shedding.ingest.source_number import source_number
 from shedding.spec import Catalog, DatasetSpec
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.tables import Table
 from tests.expectations.answers import HOUR, SLOT, Answer, make_query
 from tests.small_specs import generated_trips
 
@@ -33,62 +34,62 @@ def raw_rows(settings: Settings, source: str, count: int) -> None:
         Table(settings.table(*place), ("event_date",)).append(rows, {})
 
 
-def test_rows_stay_and_files_become_fewer(settings: Settings) -> None:
+def test_rows_stay_and_files_become_fewer(anywhere: Settings) -> None:
     for index in range(4):
-        Answer(make_query(), slot=SLOT).write(settings, f"run {index}")
-        Answer(make_query(), slot=SLOT + HOUR).write(settings, f"run {index}")
-        raw_rows(settings, f"s{index}", 5)
+        Answer(make_query(), slot=SLOT).write(anywhere, f"run {index}")
+        Answer(make_query(), slot=SLOT + HOUR).write(anywhere, f"run {index}")
+        raw_rows(anywhere, f"s{index}", 5)
     before = {
-        kind: Table(settings.table(kind, name)).read().num_rows
+        kind: Table(anywhere.table(kind, name)).read().num_rows
         for kind, name in (("raw", "taxi"), ("results", "fares"))
     }
-    done = {one.table: one for one in maintain(settings, CATALOG, "taxi", NOW)}
+    done = {one.table: one for one in maintain(anywhere, CATALOG, "taxi", NOW)}
     assert done["raw/taxi"].files_before == 4
     assert done["raw/taxi"].files_after == 1
     assert done["raw/taxi"].rows == before["raw"] == 20
     assert {"results/fares", "runs/fares", "concepts/taxi/route-1", "quarantine/taxi"} <= set(done)
     after = {
-        kind: Table(settings.table(kind, name)).read().num_rows
+        kind: Table(anywhere.table(kind, name)).read().num_rows
         for kind, name in (("raw", "taxi"), ("results", "fares"))
     }
     assert after == before
 
 
-def test_versions_younger_than_the_retention_stay_readable(settings: Settings) -> None:
+def test_versions_younger_than_the_retention_stay_readable(anywhere: Settings) -> None:
     for index in range(3):
-        Answer(make_query(), values=[float(index)] * 4).write(settings)
-    maintain(settings, CATALOG, "taxi", NOW)
-    old = Table(settings.table("results", "fares")).read(version=1)
+        Answer(make_query(), values=[float(index)] * 4).write(anywhere)
+    maintain(anywhere, CATALOG, "taxi", NOW)
+    old = Table(anywhere.table("results", "fares")).read(version=1)
     assert set(old["fare"].to_pylist()) == {0.0}
 
 
-def test_a_ranked_layout_is_not_compacted(settings: Settings) -> None:
+def test_a_ranked_layout_is_not_compacted(anywhere: Settings) -> None:
     for index in range(3):
-        raw_rows(settings, f"s{index}", 5)
+        raw_rows(anywhere, f"s{index}", 5)
     ranked = DATASET.model_copy(update={"layout": DATASET.layout.model_copy(update={"kind": "ranked"})})
-    done = {one.table: one for one in maintain(settings, Catalog({"taxi": ranked}, {}, ()), "taxi", NOW)}
+    done = {one.table: one for one in maintain(anywhere, Catalog({"taxi": ranked}, {}, ()), "taxi", NOW)}
     assert done["raw/taxi"].files_after == 3
     assert done["concepts/taxi/route-1"].files_after == 1
 
 
-def test_rows_of_replaced_and_dead_sources_go_once_they_are_old(settings: Settings) -> None:
+def test_rows_of_replaced_and_dead_sources_go_once_they_are_old(anywhere: Settings) -> None:
     for source in ("good", "replaced", "died", "running"):
-        raw_rows(settings, source, 5)
+        raw_rows(anywhere, source, 5)
     long_ago, just_now = NOW - dt.timedelta(days=30), NOW - dt.timedelta(minutes=5)
     begun = [{"state": "begun", "source_id": s, "name": s, "content_hash": s} for s in ("good", "replaced", "died")]
-    write_log(settings, "taxi", begun, long_ago)
+    write_log(anywhere, "taxi", begun, long_ago)
     committed = [{**row, "state": "committed"} for row in begun[:2]]
-    write_log(settings, "taxi", [*committed, {"state": "superseded", "source_id": "replaced"}], long_ago)
-    write_log(settings, "taxi", [{"state": "begun", "source_id": "running", "name": "r"}], just_now)
-    assert Arrivals.load(settings, "taxi").hidden == {"replaced", "died", "running"}
-    assert remove_hidden(settings, DATASET, NOW) == 2
+    write_log(anywhere, "taxi", [*committed, {"state": "superseded", "source_id": "replaced"}], long_ago)
+    write_log(anywhere, "taxi", [{"state": "begun", "source_id": "running", "name": "r"}], just_now)
+    assert Arrivals.load(anywhere, "taxi").hidden == {"replaced", "died", "running"}
+    assert remove_hidden(anywhere, DATASET, NOW) == 2
     for place in (("raw", "taxi"), ("concepts", "taxi", "route-1"), ("quarantine", "taxi")):
-        kept = Table(settings.table(*place)).read()
+        kept = Table(anywhere.table(*place)).read()
         names = ["good", "running"] if place[0] != "raw" else [source_number("good"), source_number("running")]
         assert set(kept["_source"].to_pylist()) == set(names)
         assert kept.num_rows == 10
-    assert Arrivals.load(settings, "taxi").hidden == {"running"}
-    assert remove_hidden(settings, DATASET, NOW) == 0
+    assert Arrivals.load(anywhere, "taxi").hidden == {"running"}
+    assert remove_hidden(anywhere, DATASET, NOW) == 0
 
 
 def test_a_lost_row_is_found_before_anything_is_deleted(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

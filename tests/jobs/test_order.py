@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shedding.audits import AuditPlan
 from shedding.config import Settings
+from shedding.planning.audit_plan import AuditPlan
 from shedding.spec import load_catalog
 from shedding.tables import Table
 from tests.jobs.slots_in_order import END, QUERY, SLOT, SLOTS, START, build, build_beside, published, run_slots

@@ -16,9 +16,10 @@ from expectations.verdict import Check, Verdict, decide, write_verdict
 from jobs.publish import publish, quarantine
 from shedding.config import Settings
 from shedding.errors import DataError, VerdictError
-from shedding.spec.durations import parse_instant
 from shedding.spec.query import QuerySpec
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.spec.times import parse_instant
+from shedding.tables import Table
 from tests.expectations.answers import HOUR, SLOT, Answer, make_query
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -229,11 +230,12 @@ def test_a_retyped_column_is_refused(settings: Settings) -> None:
     table = Table(settings.table("results", "retyped"), ("slot", "leg"))
     rows = Table(settings.table("results", "fares")).read([("slot", "=", slot_name(SLOT + HOUR))])
     place = rows.schema.get_field_index("fare")
-    table.replace(rows.set_column(place, "fare", rows["fare"].cast("int64")), {"slot": slot_name(SLOT + HOUR)}, {})
+    words = rows["fare"].cast("string")
+    table.replace(rows.set_column(place, "fare", words), {"slot": slot_name(SLOT + HOUR)}, {})
     Path(settings.table("results", "fares")).rename(settings.table("results", "old"))
     Path(table.uri).rename(settings.table("results", "fares"))
     write_verdict(settings, replace(verdict, results_version=table_version(settings)))
-    with pytest.raises(DataError, match=r"published/fares.fare is double and would become int64"):
+    with pytest.raises(DataError, match=r"published/fares.fare is double and would become string"):
         publish(settings, query, SLOT + HOUR, replace(verdict, results_version=table_version(settings)), "run")
     assert published(settings).read().num_rows == 8
 

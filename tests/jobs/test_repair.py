@@ -12,11 +12,12 @@ from jobs import repair as module
 from jobs.publish import publish
 from jobs.repair import repair, repair_slot
 from shedding.config import Settings
-from shedding.dependence import spec_fingerprint
+from shedding.planning.fingerprints import spec_fingerprint
 from shedding.spark import session
 from shedding.spec import Catalog
 from shedding.spec.query import QuerySpec
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.tables import Table
 from tests.expectations.answers import HOUR, SLOT, Answer, make_query
 
 NAMES = [f"k{i:02}" for i in range(40)]

@@ -13,11 +13,12 @@ from jobs.aggregate import aggregate
 from jobs.ingest import ingest
 from jobs.publish import publish
 from jobs.repair import repair
-from shedding.audits import AuditPlan
+from shedding.answers.exact_keys import key_condition
 from shedding.config import Settings
-from shedding.exact_keys import key_condition
+from shedding.planning.audit_plan import AuditPlan
 from shedding.spec import Catalog, load_catalog
-from shedding.tables import Table, slot_name
+from shedding.spec.timeline import slot_name
+from shedding.tables import Table
 from tests.chaos.city import HOUR, HOURS, START, build_city
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from typing import Any
 from infra.airflow_api import AirflowApi
 from shedding.config import Settings
 from shedding.spec import load_catalog
-from shedding.spec.durations import UNITS, as_datetime, format_instant, parse_instant
+from shedding.spec.times import UNITS, as_datetime, format_instant, parse_instant
 from shedding.tables import Table
 from tests.live.airflow import ROUTE_SUM, live_airflow, live_world, run_dag, tasks_of, wait_for
 from tests.small_specs import write_specs
@@ -171,7 +171,7 @@ def report(api: AirflowApi) -> None:
 def in_sequence(directory: Path, wanted: dict[str, range]) -> Settings:
     """The same slots one after another, oldest first, in a session of their own; the settings of their warehouse."""
     from jobs.ingest import ingest
-    from jobs.slot_run import run_slot
+    from jobs.run_slot import run_slot
     from shedding.spark.session import spark_session
 
     settings = live_world(directory)

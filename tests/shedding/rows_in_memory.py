@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shedding.keys import align
 from shedding.rates import Rates
-from shedding.row_sums import row_sums
+from shedding.scan.row_sums import row_sums
 from shedding.spec.keyset import KeySet, keyset_of
 from shedding.spec.query import MeasureSpec, QuerySpec
 
@@ -83,6 +83,10 @@ class RowsSide:
     def bytes(self, start: int, end: int, deepest: int | None = None) -> int:
         return 8 * len(self.between(start, end))
 
+    def types(self) -> dict[str, pa.DataType]:
+        schema = pa.Schema.from_pandas(self.data, preserve_index=False)
+        return {field.name: field.type for field in schema}
+
     def no_keys(self) -> pa.Table:
         return pa.table({name: pa.array([], pa.string()) for name in self.keyset.keys})
 
@@ -139,14 +143,17 @@ class RowsScans:
         keyset = replace(side.keyset, keys=("_slot", *side.keyset.keys))
         return self.panes(RowsSide(data, keyset), measures, start, end, legs, exact=False)
 
+    def blocks(self, side: RowsSide, measures: Sequence[MeasureSpec], blocks: Sequence[tuple[int, int]]) -> pa.Table:
+        self.calls += 1
+        return self.windows(side, measures, blocks)
+
     def windows(self, side: RowsSide, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         parts = []
         for start, end in windows:
             rows = side.between(start, end)
-            grouped = rows.groupby(list(side.keyset.keys), as_index=False, dropna=False)
-            for measure in measures:
-                found = grouped[measure.column].agg(_percentile, measure.q)
-                parts.append(found.rename(columns={measure.column: measure.name}).assign(window_start=start))
+            grouped = rows.groupby(list(side.keyset.keys), dropna=False)
+            found = {measure.name: grouped[measure.column].agg(_percentile, measure.q) for measure in measures}
+            parts.append(pd.DataFrame(found).reset_index().assign(window_start=start))
         return pa.Table.from_pandas(pd.concat(parts), preserve_index=False)
 
 

@@ -32,3 +32,24 @@ def test_a_child_process_gets_the_same_settings(monkeypatch: pytest.MonkeyPatch,
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
     assert Settings.load() == settings
+
+
+@pytest.mark.parametrize("uri", ["hdfs://node/lake", "dbfs://lake", "s3n://lake", "http://host/lake"])
+def test_a_warehouse_whose_commits_cannot_be_conditional_is_refused(uri: str) -> None:
+    with pytest.raises(ConfigError, match="commits cannot be made safe against other writers; name a directory or"):
+        Settings.load(warehouse=uri)
+
+
+@pytest.mark.parametrize("switch", ["AWS_S3_ALLOW_UNSAFE_RENAME=true", "AWS_CONDITIONAL_PUT=disabled"])
+def test_a_switch_that_makes_commits_unconditional_is_refused(monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
+    monkeypatch.setenv(*switch.split("="))
+    assert Settings.load(warehouse="gs://lake/w").warehouse == "gs://lake/w"
+    with pytest.raises(ConfigError, match=f"{switch} switches off conditional commits.*unset it"):
+        Settings.load(warehouse="s3a://lake/w")
+
+
+@pytest.mark.parametrize("start", ["", "file://"])
+def test_a_warehouse_that_is_a_file_is_refused(tmp_path: Path, start: str) -> None:
+    (tmp_path / "w").write_text("")
+    with pytest.raises(ConfigError, match="is a file; name a directory"):
+        Settings.load(warehouse=f"{start}{tmp_path}/w")

@@ -47,6 +47,20 @@ def test_whole_numbers_stand_in_their_order_however_far_apart(numbers):
     assert [sorted(set(numbers))[at] for at in place] == numbers
 
 
+ODD_NANS = np.array([0x7FF8000000000001, 0xFFF8000000000000, 0x7FF8000000000000], dtype=np.uint64).view(np.float64)
+
+
+@given(st.lists(st.none() | st.sampled_from([0.0, -0.0, 1.5, float("inf"), *ODD_NANS]), max_size=30), st.booleans())
+def test_numbers_that_spark_groups_as_one_are_one_key(values, told):
+    column = pa.array([None if v is None else float(v) for v in values], pa.float64())
+    given_column = column.dictionary_encode() if told else column
+    keys, (place,) = align([pa.table({"a": given_column})], ["a"])
+    wanted = ["null" if v is None else "nan" if np.isnan(v) else repr(v + 0.0) for v in values]
+    listed = ["null" if v is None else repr(v) for v in keys.columns[0].to_pylist()]
+    assert len(listed) == len(set(listed)) == len(set(wanted))
+    assert [listed[at] for at in place] == wanted
+
+
 def test_text_of_any_arrow_kind_is_one_key():
     kinds = [pa.string(), pa.large_string(), pa.string_view()]
     keys, places = align([pa.table({"a": pa.array(["x"], kind)}) for kind in kinds], ["a"])

@@ -78,3 +78,15 @@ def test_minimum_and_maximum_get_no_interval(p):
     with pytest.raises(DataError, match="min and max"):
         sampled_quantile(np.ones(3), np.zeros(3, dtype=np.int64), p, np.array([3.0]))
     assert not [name for name in shedding.estimates.__all__ if "min" in name or "max" in name]
+
+
+@pytest.mark.parametrize(("rows", "size", "p"), [(50, 45, 0.99), (80, 60, 0.99), (30, 25, 0.95), (50, 40, 0.02)])
+def test_an_extreme_quantile_of_few_rows_has_no_end_that_it_may_lie_beyond(rows, size, p):
+    rng = np.random.default_rng(1)
+    held = []
+    for _ in range(400):
+        values = rng.lognormal(0, 1, rows)
+        drawn = rng.permutation(values)[:size]
+        found = sampled_quantile(drawn, np.zeros(size, dtype=np.int64), p, np.array([float(rows)]))
+        held.append(found.low[0] <= np.quantile(values, p) <= found.high[0])
+    assert np.mean(held) >= 0.94

@@ -3,7 +3,7 @@ import pytest
 
 from shedding.errors import DataError
 from shedding.estimates import Strata, ratio_of_sums
-from shedding.moments import Moments
+from shedding.estimates.moments import Moments
 
 REPETITIONS = 10_000
 
@@ -59,3 +59,17 @@ def test_a_column_over_itself_is_one_without_doubt():
 def test_different_rows_above_and_below_are_refused():
     with pytest.raises(DataError, match="same sample"):
         ratio_of_sums(strata(5.0, 6.0, 5.0), strata(4.0, 6.0, 5.0), np.array([[5.0]]))
+
+
+def test_a_key_whose_sampled_rows_are_all_equal_is_not_sure_of_itself():
+    rng = np.random.default_rng(1)
+    top, bottom = rng.gamma(2, 1, (6, 5)), np.full((6, 5), 10.0)
+    top[0] = 0.7  # five rows alike, and fifteen not seen
+    parts = [[Moments.of(rows) for rows in side] for side in (top, bottom)]
+    stacked = [
+        Moments(*(np.array([[float(getattr(p, n)) for p in side]]) for n in ("count", "mean", "m2"))) for side in parts
+    ]
+    cross = np.array([[float(np.sum((a - a.mean()) * (b - b.mean()))) for a, b in zip(top, bottom, strict=True)]])
+    rows = np.full((1, 6), 20.0)
+    found = ratio_of_sums(Strata(rows, stacked[0]), Strata(rows, stacked[1]), cross)
+    assert (found.high - found.low > 0.1 * found.value).all()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from shedding.errors import DataError
 from shedding.estimates import Strata
-from shedding.moments import Moments
+from shedding.estimates.moments import Moments
 
 stratum = st.tuples(st.integers(1, 50), st.integers(0, 50), st.floats(-100, 100), st.floats(0, 100))
 

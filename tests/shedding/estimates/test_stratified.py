@@ -3,7 +3,7 @@ import pytest
 
 from shedding.errors import DataError
 from shedding.estimates import Strata, stratified_mean
-from shedding.moments import Moments
+from shedding.estimates.moments import Moments
 
 REPETITIONS = 10_000
 UNIFORM = np.random.default_rng(1).random(150) * 100

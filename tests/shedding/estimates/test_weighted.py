@@ -5,7 +5,7 @@ import pytest
 
 from shedding.errors import DataError
 from shedding.estimates import hajek_mean, horvitz_thompson_count, horvitz_thompson_sum
-from shedding.moments import Moments
+from shedding.estimates.moments import Moments
 
 REPETITIONS = 10_000
 VALUES = np.random.default_rng(1).random(200) * 100

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shedding.allocation import Allocation, Budget
-from shedding.concept import Concept
-from shedding.policies import Policy
-from shedding.policies.baselines import Uniform
-from shedding.policies.optimum import KOptimal, Optimal
+from shedding.policies import Allocation, Budget, Policy
+from shedding.policies.concept import Concept
+from shedding.policies.k_optimal import KOptimal
+from shedding.policies.optimal import Optimal
+from shedding.policies.uniform import Uniform
 
 Law = Callable[[Policy, Concept, float], None]
 FREE_OF_BUDGET = {"exact"}

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shedding.allocation import Budget
-from shedding.concept import Concept
-from shedding.policies import POLICIES, get_policy
+from shedding.policies import POLICIES, Budget, get_policy
+from shedding.policies.concept import Concept
 from shedding.spec.query import PolicyName
 from tests.shedding.policies.battery import LAWS, Law, random_concept, spend
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shedding.allocation import Budget, Goal, optimal_rates
-from shedding.coefficients import support_confidence, wrong_side
-from shedding.concept import Concept
 from shedding.errors import BudgetError
-from shedding.policies import get_policy
+from shedding.policies import Budget, Goal, get_policy, optimal_rates
+from shedding.policies.concept import Concept
+from shedding.policies.goal import support_confidence
+from tests.oracles.coefficients import wrong_side
 
 
 @pytest.fixture

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from pydantic import BaseModel, ValidationError
 
 from shedding.errors import SpecError
-from shedding.spec import load_catalog
+from shedding.spec import DatasetSpec, QuerySpec, load_catalog
+from shedding.spec.problems import problem_of
+from shedding.spec.reserved_names import RESERVED
 from tests.small_specs import DATASET, QUERY, generated_trips, write_specs
 
 
@@ -45,6 +53,8 @@ def test_the_small_specifications_are_valid(tmp_path: Path) -> None:
         ("dataset: trips", "dataset: trip", "dataset", "there is: trips"),
         ("name: fares", "name: fare", "name", "rename the file to fare.yaml"),
         ("schedule:", "top: {by: x, n: 3}\nschedule:", "", "measures: mean_fare"),
+        ("schedule:", "audit: {verify: 10 minutes}\nschedule:", "", "verify: 7 days"),
+        ("schedule:", "audit: {verify: weekly}\nschedule:", "audit.verify", "30 minutes"),
         ("schedule:", "gate: {top_missed: 1}\nschedule:", "", "goes with top"),
         ("schedule:", "gate: {mean_relative_error: 0.5, p95_relative_error: 0.1}\nschedule:", "gate", "widen"),
         ("schedule:", "gate: {coverage: 1.5}\nschedule:", "gate.coverage", "less than 1"),
@@ -167,6 +177,42 @@ def test_two_columns_of_one_table_never_share_a_name(
     assert words in found
 
 
+@pytest.mark.parametrize("name", sorted(RESERVED))
+def test_no_column_has_a_name_of_the_tables_own(tmp_path: Path, name: str) -> None:
+    found = problems_of(tmp_path, "datasets", DATASET.replace("{name: route}", f"{{name: {name}}}"))
+    assert f"column name {name} is reserved by Sluice; rename it with `source:`" in found[0]
+    assert (
+        "reserved by Sluice" in problems_of(tmp_path, "queries", QUERY.replace("name: mean_fare", f"name: {name}"))[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("derived", "key", "words"),
+    [
+        ("map('a', fare)", "group_by", "is 'made', a map, and a key is one value; derive one, e.g. made['key']"),
+        ("struct(fare)", "group_by", "is 'made', a structure, and a key is one value; derive one, e.g. made.field"),
+        ("split(route, ',')", "group_by", "is 'made', a list, and a key is one value; derive one, e.g. made[0]"),
+        (
+            "upper(route)",
+            "column",
+            "a string, and avg needs a number; declare or derive one, e.g. CAST(made AS DOUBLE)",
+        ),
+        ("to_date(pickup)", "column", "a date, and avg needs a number; declare or derive one, e.g. unix_date(made)"),
+        ("CAST(route AS TIMESTAMP)", "column", "a timestamp, and avg needs a number"),
+        ("split(route, ',')", "column", "a list, and avg needs a number"),
+        ("map('a', fare)", "distinct", "a map, and count_distinct needs one value"),
+    ],
+)
+def test_a_derived_column_is_used_for_what_its_type_can_be(tmp_path: Path, derived: str, key: str, words: str) -> None:
+    specs = write_specs(tmp_path / "specs", [DATASET + f'derived: {{made: "{derived}"}}\n'])
+    text = QUERY.replace("[route]", "[made]") if key == "group_by" else QUERY.replace("column: fare", "column: made")
+    if key == "distinct":
+        text = text.replace("agg: avg", "agg: count_distinct").replace("policy: uniform", "policy: exact")
+    (specs / "queries" / "fares.yaml").write_text(text)
+    (problem,) = load_catalog(specs).problems
+    assert words in str(problem)
+
+
 def test_names_that_only_look_like_parts_are_free(tmp_path: Path) -> None:
     lines = "".join(f"  - {{name: {name}, agg: sum, column: fare}}\n" for name in ("fare", "fare_mean", "select"))
     text = QUERY.replace("  - {name: mean_fare, agg: avg, column: fare}\n", lines)
@@ -187,6 +233,88 @@ def test_a_file_that_is_no_yaml_is_a_problem_and_not_an_exception(tmp_path: Path
     catalog = load_catalog(specs)
     assert len(catalog.problems) == 3
     assert list(catalog.queries) == ["fares"]
+
+
+ANYTHING = [
+    "", [], {}, None, True, "x", -1, 0, 1.5, 10**30, "x" * 300, [1], [None], {"a": 1}, {1: 2}, float("nan"),
+    float("inf"), [[]], "1 hour", ["a", "a"], {"kind": "x"},
+]  # fmt: skip
+EVERY_KEY = """
+name: fares
+description: d
+owner: o
+tags: [t]
+dataset: trips
+where: fare > 1
+join: {dataset: trips, on: [route], where: fare > 1}
+window: {size: 1 hour, slide: 1 hour}
+group_by: [route]
+measures: [{name: mean_fare, agg: quantile, column: fare, q: 0.5, near_zero: true, magnitude: 9}]
+top: {by: mean_fare, n: 3}
+schedule: {every: 1 hour}
+shed: {policy: uniform, budget: {fraction: 0.1}, compare: [cod], goal: variance, groups: 3, completeness: required}
+audit: {one_in: 2, drift_limit: 0.1}
+gate:
+  {mean_relative_error: 0.1, missing_keys: 0, coverage: 0.9, warn: [coverage], on_failure: ask, approval_timeout: 1 day}
+"""
+EVERY_DATASET_KEY = """
+name: trips
+source: {kind: csv, path: "*.csv", delimiter: tab, header: true, ragged: true}
+schedule: {every: 1 hour}
+event_time: {column: pickup, unit: timestamp, since: 2020-01-01, zone: UTC, not_before: 2020-01-01}
+columns:
+  - {name: pickup, type: timestamp, format: yyyy-MM-dd}
+  - {name: route, source: r, one_of: [a], matches: a, required: true}
+derived: {a: route}
+exclude: {x: route = 'a'}
+identity: [route]
+partition: date
+layout: {kind: ranked, keys: [route], pane: 1 hour}
+retention: 7 days
+"""
+
+
+def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place of a specification."""
+    inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in inside:
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+@pytest.mark.parametrize(("model", "text"), [(QuerySpec, EVERY_KEY), (DatasetSpec, EVERY_DATASET_KEY)])
+def test_whatever_stands_anywhere_the_words_are_the_projects_own(model: type[BaseModel], text: str) -> None:
+    for *before, last in places(yaml.safe_load(text)):
+        for value in ANYTHING:
+            content = yaml.safe_load(text)
+            part = reduce(lambda inner, key: inner[key], before, content)
+            part[last] = value
+            try:
+                model.model_validate(content)
+            except ValidationError as error:
+                for detail in error.errors():
+                    problem = problem_of(Path("queries/fares.yaml"), model, detail)
+                    own = detail["type"] == "value_error" or str(detail["msg"]) not in problem.message
+                    assert own, (before, last, value, problem)
+
+
+def test_an_ending_in_capitals_is_said_and_not_passed_over(tmp_path: Path) -> None:
+    specs = write_specs(tmp_path / "specs")
+    (specs / "queries" / "bad.YAML").write_text("name: [")
+    (specs / "queries" / "good.Yml").write_text(QUERY)
+    assert [str(problem) for problem in load_catalog(specs).problems] == [
+        "queries/bad.YAML: ends in .YAML; rename it to bad.yaml",
+        "queries/good.Yml: ends in .Yml; rename it to good.yml",
+    ]
+
+
+def test_a_pipe_or_a_bomb_of_aliases_is_one_problem_among_sound_files(tmp_path: Path) -> None:
+    specs = write_specs(tmp_path / "specs")
+    os.mkfifo(specs / "queries" / "pipe.yaml")
+    bomb = "".join(f"b{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+    (specs / "queries" / "bomb.yaml").write_text("a: &a0 [x]\n" + bomb)
+    catalog = load_catalog(specs)
+    assert (list(catalog.queries), len(catalog.problems)) == (["fares"], 2)
 
 
 def test_asking_for_a_broken_query_gives_its_problems(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,41 @@ def test_what_cannot_be_meant_is_refused_with_its_place(tmp_path: Path, content:
         read(tmp_path, content)
     assert "\n" not in str(refusal.value)
     assert "<unicode string>" not in str(refusal.value)
+
+
+BOMB = "a: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"b{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
+)
+MERGED = "a: &a0 {x: 1}\n" + "".join(f"b{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BOMB,
+        MERGED,
+        "a: &a [*a]\n",
+        "a: &a {b: *a}\n",
+        "a: &a\n  <<: *a\n",
+        "a: &x [" + "1, " * 9000 + "]\nb: [*x, *x]\n",
+    ],
+)
+def test_aliases_that_stand_for_too_much_are_refused_at_once(tmp_path: Path, text: str) -> None:
+    started = time.process_time()
+    with pytest.raises(SpecError, match=r"its aliases \(\*name\) stand for more than"):
+        read(tmp_path, text)
+    assert time.process_time() - started < 3
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "file.yaml")
+    with pytest.raises(SpecError, match="it is no file; remove it"):
+        read_mapping(tmp_path / "file.yaml")
+
+
+def test_a_file_beyond_measure_is_refused_unread(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="is larger than"):
+        read(tmp_path, "a: 1\n" + "# x\n" * 400_000)
 
 
 def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:

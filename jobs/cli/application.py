@@ -1,0 +1,68 @@
+"""The command line: global options, one subcommand a module, errors as one line."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+from shedding.config import Settings
+from shedding.errors import SluiceError, innermost, lines
+from shedding.interruption import INTERRUPTED, ending_at_once
+
+COMMANDS = ("check", "profile", "ingest", "run", "compare", "verify", "show", "status")
+BAD_USAGE = 2
+
+
+class _OneLineParser(argparse.ArgumentParser):
+    """Says what is wrong with the arguments in one line, and where the help is."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_USAGE, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = _OneLineParser(prog="sluice", description="Error-budgeted load shedding for Spark pipelines.")
+    top.add_argument("--warehouse", metavar="DIR", help="root of all tables (SLUICE_WAREHOUSE)")
+    top.add_argument("--specs", metavar="DIR", help="directory of datasets/ and queries/ (SLUICE_SPECS)")
+    top.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        importlib.import_module(f"jobs.cli.{name}").configure(subparsers)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code, 2 where it could not be carried out."""
+    arguments = parser().parse_args(argv)
+    try:
+        with ending_at_once(_line("interrupted")):
+            settings = Settings.load(warehouse=arguments.warehouse, specs=arguments.specs)
+            return int(arguments.run(arguments, settings))
+    except SluiceError as error:
+        print(*lines(error), sep="\n", end="\n" * bool(lines(error)), file=sys.stderr)
+        return _failed(str(error), arguments.debug)
+    except BrokenPipeError:
+        # The reader (`| head`) has enough; give the interpreter nothing to flush into the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _failed("interrupted", arguments.debug, INTERRUPTED)
+    except Exception as error:  # a defect or the environment: still one line, the rest on demand
+        return _failed(f"{type(error).__name__}: {innermost(error)}; --debug shows where", arguments.debug)
+
+
+def _failed(message: str, debug: bool, code: int = BAD_USAGE) -> int:
+    if debug:
+        traceback.print_exc()
+    print(_line(message), file=sys.stderr)
+    return code
+
+
+def _line(message: str) -> str:
+    return f"sluice: error: {' '.join(message.split())}"

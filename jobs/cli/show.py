@@ -1,0 +1,131 @@
+"""`sluice show`: rows of any table, newest first, without a JVM and in under two seconds."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from jobs.cli.arguments import instant
+from jobs.cli.rendering import plain_rows, render, terminal_width
+from shedding.config import Settings
+from shedding.errors import DataError, SluiceError
+from shedding.spec.problems import did_you_mean
+from shedding.spec.times import format_instant
+from shedding.stores import folders
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SORTED_BY = 6
+MOST = 2**62
+OF_DATASETS = ("raw", "concepts", "quarantine", "ingests")
+OF_QUERIES = ("published", "results", "runs", "verdicts", "panes", "verifications")
+TIMES = ("window_start", "pane_start", "at", "event_time")
+
+
+def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("show", help="rows of a table: published/QUERY, runs/QUERY, quarantine/NAME, ...")
+    parser.add_argument("table", metavar="TABLE", help="e.g. published/taxi_route_fare")
+    parser.add_argument("--window", type=instant, metavar="T", help="only the window that starts at T")
+    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="at most N rows (0: all; default 20)")
+    parser.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """0 once the rows are printed, none included."""
+    rows = newest_rows(settings, arguments.table, window=arguments.window, limit=arguments.limit)
+    text = render(plain_rows(rows), rows.column_names, arguments.format, terminal_width())
+    if text:  # no rows are no lines of JSON, not an empty one
+        print(text)
+    if arguments.format == "table":
+        print(f"({rows.num_rows} rows)")
+    return 0
+
+
+def newest_rows(settings: Settings, name: str, *, window: int | None = None, limit: int = 20) -> pa.Table:
+    """The newest rows of a table (0: all): latest partitions and times first, then by the other columns."""
+    import pyarrow as pa
+    from deltalake import DeltaTable, QueryBuilder
+
+    location = _location(settings, name)
+    settings.require_warehouse()
+    if not DeltaTable.is_deltatable(location):
+        raise DataError(_nothing_there(settings, name))
+    table = DeltaTable(location)
+    # delta-rs's own engine: pyarrow's would import pandas, which alone takes longer than the answer.
+    engine = QueryBuilder().register("rows", table)
+    declared = pa.schema(table.schema().to_arrow())
+    order = _order(declared, window)
+    parts: list[pa.Table] = []
+    for condition in _conditions(table, window, limit):
+        wanted = f" LIMIT {limit - sum(part.num_rows for part in parts)}" if limit else ""
+        stream = engine.execute(f"SELECT * FROM rows{condition}{order}{wanted}")
+        part = pa.RecordBatchReader.from_stream(stream).read_all()
+        # The engine answers in string views, which Arrow's compute functions do not know.
+        parts.append(part.cast(pa.schema([declared.field(name) for name in part.column_names])))
+        if limit and sum(part.num_rows for part in parts) >= limit:
+            break
+    found = pa.concat_tables(parts) if parts else declared.empty_table()
+    if window is not None and not found.num_rows:
+        raise DataError(f"no window starts at {format_instant(window)} in {name}")
+    return found
+
+
+def _location(settings: Settings, name: str) -> str:
+    parts = PurePosixPath(name).parts
+    if len(parts) < 2 or ".." in parts or name.startswith("/"):
+        raise SluiceError(f"{name!r} names no table; write e.g. published/QUERY, runs/QUERY or quarantine/DATASET")
+    return settings.table(*parts)
+
+
+def _nothing_there(settings: Settings, name: str) -> str:
+    from shedding.tables import Table
+
+    kind, _, owner = name.partition("/")
+    if kind not in (*OF_DATASETS, *OF_QUERIES):
+        kinds = [*OF_QUERIES, *OF_DATASETS]
+        return f"there is no kind of table {kind!r}{did_you_mean(kind, kinds)}; kinds: {', '.join(kinds)}"
+    below = [table for table in folders(_location(settings, name)) if Table(settings.table(name, table)).exists()]
+    if below:  # a dataset has a table of counts for each set of keys
+        return f"{name} is several tables; name one: {', '.join(f'{name}/{table}' for table in below)}"
+    near = did_you_mean(owner, [table for table in folders(settings.table(kind)) if table != owner])
+    if kind == "quarantine":
+        return f"{name} holds nothing{near}: no row of a dataset and no slot of a query {owner} was refused"
+    if kind in OF_DATASETS:
+        return f"{name} holds nothing yet{near}; fill it with: sluice ingest {owner.partition('/')[0]}"
+    command = "verify" if kind == "verifications" else "run"
+    return f"{name} holds nothing yet{near}; fill it with: sluice {command} {owner} --from T --to T"
+
+
+def _conditions(table: Any, window: int | None, limit: int) -> Iterator[str]:
+    """One condition a partition value, newest first, so that few rows are found in few files."""
+    if window is not None:
+        yield f" WHERE window_start = to_timestamp_micros({window})"
+        return
+    columns = table.metadata().partition_columns
+    if not limit or not columns or columns[0] not in ("slot", "event_date"):
+        yield ""
+        return
+    for value in sorted({part[columns[0]] for part in table.partitions()}, reverse=True):
+        yield f" WHERE {columns[0]} = '{value}'"
+
+
+def _order(schema: pa.Schema, window: int | None) -> str:
+    from pyarrow import types
+
+    if window is not None and "window_start" not in schema.names:
+        raise SluiceError("--window works on tables of windows (published, results, runs); leave it out here")
+    times = [name for name in TIMES if name in schema.names]
+    others = [f.name for f in schema if f.name not in times and not types.is_nested(f.type)][:SORTED_BY]
+    order = [f'"{name}" DESC' for name in times] + [f'"{name}"' for name in others]
+    return f" ORDER BY {', '.join(order)}" if order else ""
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows; write e.g. 20, or 0 for all")
+    return int(text)

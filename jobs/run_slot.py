@@ -1,0 +1,89 @@
+"""One slot from raw rows to a published or quarantined answer: the sequence that the query's DAG also follows.
+
+aggregate -> gate -> (repair or widen -> gate) -> publish | quarantine
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shedding.config import Settings
+from shedding.errors import NotReadyError
+from shedding.ingest.arrivals import Arrivals
+from shedding.spec import Catalog, QuerySpec
+from shedding.spec.times import format_instant
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPAIRS = frozenset({"repair", "widen"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a slot ended: the version of `published` or of `quarantine`, and what the gate found."""
+
+    published: bool
+    repaired: bool
+    version: int
+    findings: str
+    advice: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        what = "published" if self.published else "quarantined"
+        repaired = " after repair" if self.repaired else ""
+        return f"{what}{repaired} (version {self.version}){': ' + self.findings if self.findings else ''}"
+
+
+def missing_raw(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int) -> list[str]:
+    """The query's datasets whose rows have not arrived up to the slot's end, or have a hole that its windows see."""
+    reach, end = query.timeline.windows(slot)[0][0], slot + query.timeline.slot
+    names = [query.dataset] + ([query.join.dataset] if query.join else [])
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if not Arrivals.load(settings, name).ready(
+            slot, end, generator=catalog.dataset(name).source.kind == "generator", reach=reach
+        )
+    ]
+
+
+def require_raw(settings: Settings, catalog: Catalog, query: str, slots: Sequence[int]) -> None:
+    """Raise NotReadyError for the first of `slots` whose raw rows have not arrived."""
+    spec = catalog.query(query)
+    for slot in slots:
+        for dataset in missing_raw(settings, catalog, spec, slot):
+            reach = min(slot, spec.timeline.windows(slot)[0][0])
+            start, end = format_instant(reach), format_instant(slot + spec.timeline.slot)
+            raise NotReadyError(
+                f"the rows of {dataset} from {start} to {end} have not all arrived; "
+                f"ingest them first: sluice ingest {dataset} --from {start} --to {end}"
+            )
+
+
+def run_slot(
+    spark: Callable[[], SparkSession], settings: Settings, catalog: Catalog, query: str, slot: int, run_id: str
+) -> Outcome:
+    """Compute, judge and publish one slot; a slot that fails its gate even after repair is quarantined.
+
+    Guarantee: `published` changes only if the last verdict passed, and then in one commit.
+    """
+    from expectations.gate import judge
+    from jobs.aggregate import aggregate
+    from jobs.publish import publish, quarantine
+    from jobs.repair import repair
+
+    spec = catalog.query(query)
+    made = aggregate(spark(), settings, catalog, query, slot, run_id)
+    verdict = judge(settings, spec, slot, run_id)
+    repaired = False
+    if not verdict.passed and spec.gate.on_failure in REPAIRS:
+        repair(spark, settings, catalog, query, slot, run_id)
+        verdict, repaired = judge(settings, spec, slot, run_id, attempt=1), True
+    if verdict.passed:
+        version = publish(settings, spec, slot, verdict, run_id)
+    else:
+        version = quarantine(settings, spec, slot, verdict, run_id)
+    return Outcome(verdict.passed, repaired, version, "" if verdict.passed else verdict.reason, made.advice)

@@ -1,0 +1,35 @@
+"""Rows that arrive late or are corrected: which slots must be computed and published again.
+
+A slot's run records the fingerprint of all the raw rows behind it (`shedding.planning.fingerprints`). A slot is stale
+when the rows that are visible now have another one. No clock is involved.
+"""
+
+from __future__ import annotations
+
+from shedding.config import Settings
+from shedding.ingest.side import sides_of
+from shedding.planning.fingerprints import raw_fingerprint
+from shedding.spec import Catalog
+from shedding.spec.timeline import slot_name
+from shedding.spec.times import parse_instant
+from shedding.tables import Table
+
+
+def stale_slots(settings: Settings, catalog: Catalog, query: str) -> list[int]:
+    """The computed slots whose rows have changed since, oldest first, as far back as `allowed_lateness` says.
+
+    Of a join the rows of both datasets count, each as far back as its own `allowed_lateness`. Runs of another
+    `schedule.every` that began where no slot does now are of no slot that could be computed again.
+    """
+    spec = catalog.query(query)
+    runs = Table(settings.table("runs", query))
+    sides = sides_of(settings, catalog, spec)
+    reach = [s.arrivals.watermark - s.dataset.allowed_lateness for s in sides if s.arrivals.watermark is not None]
+    if len(reach) < len(sides) or not runs.exists():
+        return []
+    oldest = min(reach) - spec.timeline.slot  # the first slot that may still end in time
+    where = [("published", "=", True), ("slot", ">", slot_name(max(oldest, 0)))]
+    rows = runs.read(where, columns=["slot", "leg", "raw_fingerprint"]).to_pylist()
+    made_of = {parse_instant(row["slot"]): (row["leg"], row["raw_fingerprint"]) for row in rows}
+    slots = sorted(slot for slot in made_of if spec.timeline.slot_of(slot) == slot)
+    return [slot for slot in slots if raw_fingerprint(spec, sides, slot, made_of[slot][0]) != made_of[slot][1]]

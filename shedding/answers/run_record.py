@@ -1,0 +1,122 @@
+"""What a slot's run writes down: rows of `results/<query>` and of `runs/<query>`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shedding.answers.answer import Answer
+from shedding.answers.scores import Score, missing_keys
+from shedding.measures import CONFIDENCE
+from shedding.panes.panes import MICROS
+from shedding.spec.query import MeasureSpec
+from shedding.spec.timeline import slot_name
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LegWindow:
+    """One window of one leg with its scores per measure."""
+
+    leg: str
+    answer: Answer
+    scores: Mapping[str, Score]
+    error_kind: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def results_rows(slot: int, windows: Sequence[LegWindow], measures: Sequence[MeasureSpec]) -> pa.Table:
+    """The shown keys of all windows and legs, in the order given, keys sorted inside a window."""
+    return pa.concat_tables([_window_rows(slot, window, measures) for window in windows])
+
+
+def _window_rows(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) -> pa.Table:
+    answer = window.answer
+    shown = np.flatnonzero(answer.shown)
+    size = len(shown)
+    columns: dict[str, Any] = {
+        "slot": pa.array([slot_name(slot)] * size, pa.string()),
+        "leg": pa.array([window.leg] * size, pa.string()),
+        "window_start": pa.array([answer.sample.start] * size, MICROS),
+        "window_end": pa.array([answer.sample.end] * size, MICROS),
+    }
+    columns |= answer.sample.keys.take(shown)
+    for measure in measures:
+        estimate = answer.estimates[measure.name]
+        empty = np.isnan(estimate.value[shown])
+        whole = answer.integers.get(measure.name)
+        ends = {"": estimate.value, "_low": estimate.low, "_high": estimate.high}
+        for suffix, values in ends.items():
+            columns[measure.name + suffix] = pa.array((values if whole is None else whole)[shown], mask=empty)
+        errors = window.scores[measure.name].errors[shown]
+        columns[f"{measure.name}_error"] = pa.array(errors, pa.float64())
+    columns["error_kind"] = pa.array([window.error_kind] * size, pa.string())
+    columns["confidence"] = pa.array(np.full(size, CONFIDENCE))
+    columns["is_exact"] = pa.array(answer.exact[shown])
+    columns["is_imputed"] = pa.array(answer.imputed[shown])
+    columns["sampling_rate"] = pa.array(answer.rate[shown])
+    columns["sampled_rows"] = pa.array(answer.sample.sampled_rows[shown].astype(np.int64))
+    population = answer.sample.rows[shown]
+    columns["population"] = pa.array(population, pa.float64(), mask=np.isnan(population))
+    return pa.table(columns)
+
+
+def run_rows(
+    slot: int, windows: Sequence[LegWindow], measures: Sequence[MeasureSpec], shared: Mapping[str, Any]
+) -> pa.Table:
+    """One row per window and leg; `shared` are the columns that all of them have."""
+    rows = [_run_row(slot, window, measures) | dict(shared) | dict(window.extra) for window in windows]
+    return pa.Table.from_pylist(rows, schema=run_schema(measures))
+
+
+def _run_row(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) -> dict[str, Any]:
+    answer = window.answer
+    row: dict[str, Any] = {
+        "slot": slot_name(slot),
+        "leg": window.leg,
+        "window_start": answer.sample.start,
+        "window_end": answer.sample.end,
+        "error_kind": window.error_kind,
+        "keys": int(answer.shown.sum()),
+        "missing_keys": missing_keys(answer, window.scores),
+        "imputed_keys": int((answer.shown & answer.imputed).sum()),
+    }
+    for measure in measures:
+        score = window.scores[measure.name]
+        row |= {f"{measure.name}_{name}": value for name, value in score.summary().items()}
+    return row
+
+
+def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
+    """The columns of `runs/<query>`.
+
+    `results_version` is the version of `results/<query>` that the same run wrote just before: a reader of run rows
+    finds the results that belong to them, whatever other runs of the slot have written since.
+    """
+    numbers = ["mean_error", "p95_error", "worst_error", "coverage", "half_width"]
+    numbers += ["audit_mean_error", "audit_p95_error", "audit_worst_error", "audit_coverage", "audit_estimates"]
+    numbers += ["mean_bound", "p95_bound", "worst_bound", "spot_error", "spot_ratio"]
+    texts = ["law", "record", "decided_by"]
+    return pa.schema([
+        ("slot", pa.string()), ("leg", pa.string()), ("window_start", MICROS), ("window_end", MICROS),
+        ("run_id", pa.string()), ("policy", pa.string()), ("published", pa.bool_()), ("audited", pa.bool_()),
+        ("audit_reason", pa.string()), ("error_kind", pa.string()), ("keys", pa.int64()), ("missing_keys", pa.int64()),
+        ("imputed_keys", pa.int64()), ("omitted_keys", pa.int64()), ("prior_keys", pa.int64()),
+        *[(f"{measure.name}_{name}", pa.float64()) for measure in measures for name in numbers],
+        *[(f"{measure.name}_{name}", pa.string()) for measure in measures for name in texts],
+        ("spot_keys", pa.int64()),
+        ("slot_rows", pa.float64()), ("budget_rows", pa.float64()), ("processed_rows", pa.float64()),
+        ("processed_fraction", pa.float64()), ("total_rows", pa.float64()), ("rows_read", pa.float64()),
+        ("bytes_read", pa.int64()), ("seconds", pa.float64()), ("overlap", pa.float64()), ("distance", pa.float64()),
+        ("top_difference", pa.float64()), ("top_missed", pa.float64()), ("prior_slots", pa.list_(pa.string())),
+        ("last_audit", MICROS), ("audit_missing_keys", pa.float64()), ("audit_keys", pa.float64()),
+        ("audit_top_missed", pa.float64()),
+        ("exceeded_by", pa.float64()), ("raw_fingerprint", pa.string()), ("spec_fingerprint", pa.string()),
+        ("results_version", pa.int64()), ("reason", pa.string()),
+    ])  # fmt: skip

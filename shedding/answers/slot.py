@@ -1,0 +1,296 @@
+"""One slot of one query: which legs, from which panes, with which answers, and what it all cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shedding.answers.answer import Answer, top_keys
+from shedding.answers.join import measures_by_side
+from shedding.answers.last_audit import Trust
+from shedding.answers.learnt import Learnt
+from shedding.answers.near_zero import near_zero_advice
+from shedding.answers.run_record import LegWindow, results_rows, run_rows
+from shedding.answers.scores import Score, expected, measured
+from shedding.answers.spot_checks import slot_spot_checks
+from shedding.answers.whole_sums import refuse_rounded, whole_sums
+from shedding.answers.whole_values import whole_values
+from shedding.answers.window import exact_window, shed_window
+from shedding.config import Settings
+from shedding.ingest.side import Side, sides_of
+from shedding.keys import Keys, align
+from shedding.panes.memory import EXACT, Memory, Scans
+from shedding.panes.windows import PaneRun, WindowSample
+from shedding.planning.drift_audits import audit_plan, slot_drift
+from shedding.planning.fingerprints import raw_fingerprint, spec_fingerprint
+from shedding.planning.planner import AS_ALLOCATED, Planner
+from shedding.planning.priors import Priors, expected_rows
+from shedding.risk import SpotCheck, window_record
+from shedding.spec import Catalog, QuerySpec
+from shedding.spec.timeline import slot_name
+from shedding.tables import Table
+
+Floats = npt.NDArray[np.float64]
+COSTS = ("total_rows", "rows_read", "bytes_read")
+SUFFIXES = ("", ".right")
+"""What is added to the names of a side's legs in `panes/<query>`: only a join has a right side."""
+
+
+@dataclass(frozen=True)
+class SlotAnswer:
+    """The answers of a slot's windows for every leg, and the run's own columns."""
+
+    query: QuerySpec
+    slot: int
+    windows: Sequence[LegWindow]
+    shared: Mapping[str, Any]
+    audited: bool
+    spots: Mapping[str, SpotCheck] = field(default_factory=dict)
+
+    @property
+    def shown_keys(self) -> int:
+        """Rows of the leg that is to be published."""
+        return sum(int(w.answer.shown.sum()) for w in self.windows if w.extra["published"])
+
+    @property
+    def processed_rows(self) -> float:
+        """Rows that the published leg processed."""
+        return float(next(w.extra["processed_rows"] for w in self.windows if w.extra["published"]))
+
+    @property
+    def advice(self) -> list[str]:
+        """What an audit's exact answers say that the specification should say too."""
+        exact = [window.answer for window in self.windows if window.leg == EXACT]
+        return near_zero_advice(exact, self.query.measures) if self.audited else []
+
+    @property
+    def total_rows(self) -> float:
+        """All rows that this run processed, audits and priors among them."""
+        return float(self.shared["total_rows"])
+
+    def write(self, settings: Settings, run_id: str, seconds: float) -> tuple[int, int]:
+        """Replace the slot's rows of results and runs; their new versions."""
+        query, where = self.query, {"slot": slot_name(self.slot)}
+        budget = query.shed.budget.model_dump(exclude_none=True)
+        metadata = {"run_id": run_id, "policy": query.shed.policy, "budget": budget, "salt": query.dataset}
+        shared = {**self.shared, "run_id": run_id, "seconds": seconds}
+        results = Table(settings.table("results", query.name), ("slot", "leg"))
+        runs = Table(settings.table("runs", query.name), ("slot",))
+        rows = results_rows(self.slot, self.windows, query.measures)
+        version = results.replace(rows, where, metadata)
+        told = run_rows(self.slot, self.windows, query.measures, {**shared, "results_version": version})
+        return version, runs.replace(told, where, metadata)
+
+
+def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> SlotAnswer:
+    """Answer the windows that end in the slot; panes that are missing are computed and remembered."""
+    return answer_sides(settings, query, slot, sides_of(settings, catalog, query), scans)
+
+
+def answer_sides(settings: Settings, query: QuerySpec, slot: int, sides: Sequence[Side], scans: Scans) -> SlotAnswer:
+    """The same, with the state of the query's datasets pinned in `sides`: one, or the two of a join."""
+    memories = memories_of(settings, query, sides, scans)  # one for all, so that no panes are read twice
+    made = [SlotWork(query, slot, sides, scans, memories).answer()]
+
+    def windows_at(audit: int) -> Sequence[LegWindow]:
+        made.append(SlotWork(query, audit, sides, scans, memories).answer())
+        return made[-1].windows
+
+    trust = Trust(settings, query, sides, windows_at)
+    columns = trust.columns(slot, made[0].windows)
+    windows = trust.bounded(slot, made[0].windows, made[0].spots)
+    costs = {name: made[-1].shared[name] for name in COSTS}  # all that the memories read: finding out about audits too
+    return replace(made[0], windows=windows, shared={**made[0].shared, **columns, **costs})
+
+
+def memories_of(settings: Settings, query: QuerySpec, sides: Sequence[Side], scans: Scans) -> list[Memory]:
+    """The panes of each side of a query."""
+    measures = measures_by_side(query, sides[0].dataset.column_names)
+    together = zip(sides, measures, SUFFIXES, strict=False)
+    return [Memory(settings, query, side, own, scans, suffix) for side, own, suffix in together]
+
+
+class SlotWork:
+    """The answer of one slot from the panes that its memories hold or compute; trust in it is not its business."""
+
+    def __init__(
+        self, query: QuerySpec, slot: int, sides: Sequence[Side], scans: Scans, memories: Sequence[Memory]
+    ) -> None:
+        self.query, self.slot, self.sides, self.scans, self.memories = query, slot, sides, scans, memories
+        self.plan = audit_plan(query, sides, slot)
+        self.measures = [memory.measures for memory in memories]
+        self.priors = [Priors(query, self.plan, memory) for memory in self.memories]
+        self.planner = Planner(query, self.priors, self.memories)
+        self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
+        self.legs = query.legs if self.audited else [query.shed.policy]
+        self.published = EXACT if self.audited and query.publish == "best" else query.shed.policy
+        exact_alone = query.shed.policy == EXACT  # beside estimates, which are doubles, the nearest one will do
+        self._whole_sums = [
+            whole_sums(side, own if exact_alone else []) for side, own in zip(sides, self.measures, strict=True)
+        ]
+        self._made_of: dict[str, dict[str, str]] = {}
+
+    def answer(self) -> SlotAnswer:
+        """All windows of all legs, scored."""
+        slots = self.query.timeline.slots_needed(self.slot)
+        learns = self.query.estimates == "shrunk" and self.query.shed.policy != EXACT
+        reach = self.query.timeline.windows(self.slot)[0][0]  # the first instant that a window of this slot needs
+        unchecked = self._unchecked()
+        panes = []
+        for memory, priors in zip(self.memories, self.priors, strict=True):
+            if learns:
+                priors.load(self.slot, self.query.shed.policy)
+            memory.fetch(slots, [*self.legs, *unchecked])
+            panes.append({s: memory.legs(s, self.legs, reach) for s in slots if s != self.slot})
+            panes[-1][self.slot] = memory.legs(self.slot, [*self.legs, *unchecked])
+        keys = self._all_keys([p.keys for side in panes for by_leg in side.values() for p in by_leg.values()], learns)
+        runs = {
+            leg: [PaneRun([side[s][leg] for s in slots], keys.names, [keys]) for side in panes] for leg in self.legs
+        }
+        audit = EXACT in self.legs
+        whole = whole_values(self.query, self.sides[0], self.scans, self.slot, keys) if audit else {}
+        learnt = [self._learnt(priors, keys) for priors in self.priors] if learns else None
+        windows: list[LegWindow] = []
+        for start, end in self.query.timeline.windows(self.slot):
+            samples = {leg: [run.window(start, end) for run in runs[leg]] for leg in self.legs}
+            exact = None
+            if audit:
+                exact = exact_window(self.query, self.measures, samples[EXACT], whole.get(start, {}))
+                refuse_rounded(self._whole_sums, samples[EXACT])
+            for leg in self.legs:
+                answer = exact if leg == EXACT else self._answer(samples[leg], learnt)
+                assert answer is not None
+                windows.append(self._scored(leg, answer, exact))
+        spots: dict[str, SpotCheck] = {}
+        if unchecked:
+            here = panes[0][self.slot]
+            both = here[self.query.shed.policy], here[unchecked[0]]
+            spots = slot_spot_checks(self.query, self.planner.spots(self.slot), self.slot, *both, keys, learnt)
+        return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited, spots)
+
+    def _unchecked(self) -> list[str]:
+        """The leg without the spot checks, where the slot has some."""
+        checks = not self.audited and self.query.spot_checks and self.planner.spots(self.slot).chosen.any()
+        return [self.query.shed.policy + AS_ALLOCATED] if checks else []
+
+    def _learnt(self, priors: Priors, keys: Keys) -> Learnt:
+        timeline = self.query.timeline
+        return Learnt(
+            histories=priors.history(self.slot, keys),
+            calibrations=priors.calibration(self.slot, self.query.shed.policy, keys),
+            block_share=min(1.0, timeline.slot / timeline.size),
+        )
+
+    def _answer(self, samples: Sequence[WindowSample], learnt: Sequence[Learnt] | None) -> Answer:
+        expected = None if learnt is None or samples[0].known else self._expected(samples[0])
+        return shed_window(self.query, self.measures, samples, learnt, expected)
+
+    def _expected(self, sample: WindowSample) -> Floats:
+        """Rows that the priors expect of each key in each stratum of a window."""
+        length = self.query.timeline.slot
+        rows, _ = expected_rows(self.priors[0], self.slot, sample.keys)
+        slots = self.query.timeline.slots_needed(self.slot)
+        shares = [max(0, min(sample.end, s + length) - max(sample.start, s)) / length for s in slots]
+        return np.stack([rows * share for share in shares])
+
+    def _all_keys(self, keys: Sequence[Keys], learns: bool) -> Keys:
+        """The keys of the panes and, where the answer learns, of the audits it learns from."""
+        past = [k for priors in self.priors for k in priors.keys(self.slot, depth=2)] if learns else []
+        names = self.sides[0].keyset.keys
+        return align([k.table() for k in [*keys, *past]], names)[0] if names else Keys((), (), 1)
+
+    def _scored(self, leg: str, answer: Answer, exact: Answer | None) -> LegWindow:
+        columns = self._leg_columns(leg)
+        if self.query.top is not None:
+            chosen = top_keys(answer, self.query.top)
+            if exact is not None:
+                columns["top_missed"] = float((top_keys(exact, self.query.top) & ~chosen).sum())
+            if leg == self.published:
+                answer, exact = answer.only(chosen), None if exact is None else exact.only(chosen)
+        scores: dict[str, Score] = {
+            m.name: expected(answer, m) if exact is None else measured(answer, exact, m) for m in self.query.measures
+        }
+        if exact is not None and leg == self.query.shed.policy != EXACT:
+            columns |= self._records(answer, scores)
+        kind = EXACT if leg == EXACT else "measured" if exact is not None else "estimated"
+        return LegWindow(leg, answer, scores, kind, columns)
+
+    def _records(self, answer: Answer, scores: Mapping[str, Score]) -> dict[str, str]:
+        """What an audited window teaches of claims and errors; nothing where its answer had no history."""
+        if self.query.estimates == "shrunk" and not self.plan.priors(self.slot):
+            return {}
+        found = {}
+        for measure in self.query.measures:
+            claimed, errors = expected(answer, measure).errors, scores[measure.name].errors
+            record = window_record(claimed[answer.shown], errors[answer.shown])
+            if record is not None:
+                found[f"{measure.name}_record"] = record.text()
+        return found
+
+    def _leg_columns(self, leg: str) -> dict[str, Any]:
+        panes = [memory.panes(self.slot, leg) for memory in self.memories]
+        processed = float(sum(part.sampled.sum() for part in panes))
+        known = all(part.known for part in panes)
+        slot_rows = float(sum(p.population.sum() for p in panes)) if known else self.planner.concept(self.slot).rows
+        columns: dict[str, Any] = {
+            "policy": leg,
+            "published": leg == self.published,
+            "slot_rows": slot_rows,
+            "processed_rows": processed,
+            "processed_fraction": processed / slot_rows if slot_rows else 0.0,
+            "omitted_keys": 0,
+            "exceeded_by": 0.0,
+            "budget_rows": slot_rows,
+            **self._fingerprints(leg),
+        }
+        if leg != EXACT and slot_rows:
+            allocation = self.planner.allocation(self.slot, leg)
+            columns["omitted_keys"] = len(allocation.omitted)
+            columns["exceeded_by"] = allocation.exceeded_by
+            columns["budget_rows"] = self.planner.budget(self.slot)
+        return columns
+
+    def _fingerprints(self, leg: str) -> dict[str, str]:
+        if leg not in self._made_of:
+            raw = raw_fingerprint(self.query, self.sides, self.slot, leg)
+            self._made_of[leg] = {"raw_fingerprint": raw, "spec_fingerprint": spec_fingerprint(self.query, leg)}
+        return self._made_of[leg]
+
+    def _shared(self) -> dict[str, Any]:
+        priors = self.plan.priors(self.slot)
+        return {
+            **slot_drift(self.query, self.sides, self.slot),
+            "audited": self.audited,
+            "audit_reason": self._audit_reason(),
+            "total_rows": sum(memory.computed_rows for memory in self.memories),
+            "rows_read": sum(memory.scanned_rows for memory in self.memories),
+            "bytes_read": sum(memory.scanned_bytes for memory in self.memories),
+            "prior_slots": [slot_name(prior) for prior in priors],
+            "last_audit": priors[0] if priors else None,
+            "reason": self._reason(),
+        }
+
+    def _audit_reason(self) -> str:
+        if not self.audited:
+            return ""
+        if self.query.shed.policy == EXACT:
+            return "policy exact"
+        if self.slot == self.plan.first:
+            return "first slot"
+        if self.plan.first is not None and self.slot == self.plan.first + self.plan.length:
+            return "second slot, the first with a history"
+        if self.slot in self.plan.extra:
+            return f"drift above {self.query.audit.drift_limit:g} in the slot before"
+        return f"one in {self.query.audit.one_in}"
+
+    def _reason(self) -> str:
+        budget = self.query.shed.budget
+        size = f"{budget.rows} rows" if budget.rows is not None else f"{budget.fraction:g} of the rows"
+        if self.query.shed.policy == EXACT:
+            return "policy exact: every row"
+        beside = f", exact beside it ({self._audit_reason()})" if self.audited else ""
+        return f"policy {self.query.shed.policy} within {size}{beside}; publishes {self.published}"

@@ -1,0 +1,47 @@
+"""The best that plain means could do: the optimal allocation for the slot's own statistics. Only for comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from shedding.measures import learnable
+from shedding.panes.memory import EXACT
+from shedding.panes.windows import PaneRun
+from shedding.planning.priors import Priors
+from shedding.planning.slot_concept import SlotConcept
+from shedding.policies import Budget, Goal, optimal_rates
+from shedding.policies.allocation import settle
+from shedding.policies.budget import one_row_floor, split
+from shedding.policies.concept import Concept
+from shedding.spec.query import QuerySpec
+
+Floats = npt.NDArray[np.float64]
+
+
+def own_concept(query: QuerySpec, priors: Priors, slot: int, concept: SlotConcept) -> SlotConcept:
+    """The concept with the slot's own exact spread, which no pipeline can know beforehand."""
+    run = PaneRun([priors.memory.panes(slot, EXACT)], concept.keys.names, [concept.keys])
+    window = run.window(slot, slot + query.timeline.slot)
+    spreads = []
+    for measure in query.measures:
+        if not measure.traits.estimated:
+            continue
+        stat = window.measures[measure.name]
+        moments = learnable(measure).row_moments(stat)
+        mean = np.maximum(np.abs(moments.mean[0]), 1e-300)
+        spreads.append(np.sqrt(moments.m2[0] / np.maximum(moments.count[0], 1.0)) / mean)
+    if not spreads:
+        return concept
+    known = concept.concept
+    cv = np.minimum(np.stack(spreads, axis=1), 1e6)
+    own = Concept.grouped(known.population, cv=cv, cost=known.cost, least_u=known.least_u)
+    return SlotConcept(concept.keys, own, concept.rows, 0.0)
+
+
+def oracle_rates(query: QuerySpec, concept: Concept, rows: float) -> Floats:
+    """The optimal rates of such a concept; as far as the rows go round every key has one, a sure one where it can."""
+    goal, budget = Goal(query.shed.goal, query.shed.support), Budget(rows=rows)
+    floor = one_row_floor(concept, rows)
+    rates = optimal_rates(goal.coefficients(concept), concept.weight, concept.full_cost, rows, floor)
+    return settle(concept, budget, split(concept, budget), rates, goal, certain=True).rates

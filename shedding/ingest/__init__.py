@@ -1,0 +1,1 @@
+"""How a file becomes raw rows, and what has arrived."""

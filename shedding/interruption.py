@@ -1,0 +1,48 @@
+"""Ctrl-C: nothing is said but by whoever ends the process, and it is never lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+INTERRUPTED = 130
+"""The exit code of a process that Ctrl-C ended."""
+
+
+@contextmanager
+def ending_at_once(line: str) -> Iterator[None]:
+    """Inside, Ctrl-C prints the line and ends the process, until `raise_quietly` takes over.
+
+    An exception would be lost in packages that are being imported: some of them swallow it.
+    """
+
+    def end(*_: object) -> NoReturn:
+        print(line, file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def raise_quietly() -> None:
+    """From now on Ctrl-C raises KeyboardInterrupt, and no logger says anything of what that cuts short."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    logging.disable(logging.CRITICAL)  # Py4J logs the interrupt, with all its frames, before it passes it on
+    raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""What is remembered of a slot, and how windows come of it."""

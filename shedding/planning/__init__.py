@@ -1,0 +1,1 @@
+"""What a slot knows and decides before a row is read: audits, priors, rates."""

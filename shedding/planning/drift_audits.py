@@ -1,0 +1,124 @@
+"""Drift of a query's concepts between slots, and the audits it adds.
+
+Both are functions of the arrival counts, hence of the raw rows alone: every order of backfill sees the
+same drift and audits the same slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from shedding.ingest.arrivals import HOUR
+from shedding.ingest.side import Side, needed_counts
+from shedding.keys import align
+from shedding.planning.audit_plan import PRIOR_SLOTS, RECORD_SLOTS, SEASONS, AuditPlan
+from shedding.planning.drift import distance, overlap, top_difference
+from shedding.spec.query import QuerySpec
+
+Floats = npt.NDArray[np.float64]
+TOP = 10
+"""Size of the top set whose change is recorded, where the query names none."""
+
+
+@dataclass(frozen=True)
+class OccupiedAudits(AuditPlan):
+    """The same audits, but slots without rows teach nothing and are passed over: a gap in the data is no forgetting.
+
+    Which slots have rows is a function of the raw rows, so every order of backfill agrees on it.
+    """
+
+    side: Side | None = field(default=None, compare=False)
+
+    def priors(self, slot: int, count: int = PRIOR_SLOTS) -> list[int]:
+        """The `count` audited slots before `slot` that it learns from, all with rows, newest first.
+
+        Looks at slots that have rows alone: a single row of long ago costs no walk through the years between.
+        """
+        if self.first is None:
+            return []
+        before = self._occupied[np.searchsorted(self._occupied, self.first) : np.searchsorted(self._occupied, slot)]
+        audited = (int(candidate) for candidate in before[::-1] if self.is_audited(int(candidate)))
+        return self.chosen(slot, audited, count)
+
+    @cached_property
+    def _occupied(self) -> npt.NDArray[np.int64]:
+        """The slots that share an hour with rows, in order."""
+        assert self.side is not None
+        hours = np.array(self.side.arrivals.occupied, dtype=np.int64)[:, None]
+        slots = (hours // self.length + np.arange(-(-HOUR // self.length) + 1)) * self.length
+        return np.unique(slots[slots < hours + HOUR])
+
+
+def audit_plan(query: QuerySpec, sides: Sequence[Side], slot: int) -> AuditPlan:
+    """The audits that `slot` may need to know of: the rule's, and those that drift of either side adds before it.
+
+    The first slot is the first of the query's own dataset.
+    """
+    length = query.timeline.slot
+    first_event = sides[0].arrivals.first_event
+    first = None if first_event is None else query.timeline.slot_of(first_event)
+    plan = OccupiedAudits(
+        length=length, one_in=query.audit.one_in, salt=query.name, first=first, season=query.audit.season, side=sides[0]
+    )
+    if query.audit.drift_limit is None or first is None:
+        return plan
+    audits = (RECORD_SLOTS + 2 * PRIOR_SLOTS + 2) * query.audit.one_in
+    reach = audits + 3 * SEASONS * (query.audit.season or 0) // length
+    start = max(first, slot - reach * length)
+    if start >= slot or not all(side.known(start, slot) for side in sides):
+        return plan
+    rows = _slot_rows(query, sides, start, slot)
+    moved = [
+        start + (i + 1) * length
+        for i in range(1, len(rows))
+        if rows[i - 1].any() and rows[i].any() and _distance(rows[i - 1], rows[i]) > query.audit.drift_limit
+    ]
+    return replace(plan, extra=frozenset(moved))
+
+
+def slot_drift(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[str, float | None]:
+    """Overlap, distance and change of the top keys between the slot's concept and the one before it.
+
+    The concept of a join holds the keys of both sides, each side's its own. Nothing where the concepts are not counted,
+    the query has no keys, or one of the slots has no rows.
+    """
+    nothing: dict[str, float | None] = {"overlap": None, "distance": None, "top_difference": None}
+    length = query.timeline.slot
+    if not sides[0].keyset.keys or not all(side.known(slot - length, slot + length) for side in sides):
+        return nothing
+    before, after = _slot_rows(query, sides, slot - length, slot + length)
+    if not before.any() or not after.any():
+        return nothing
+    old, new = np.flatnonzero(before), np.flatnonzero(after)
+    top = query.top.n if query.top is not None else TOP
+    return {
+        "overlap": overlap(old, new),
+        "distance": _distance(before, after),
+        "top_difference": top_difference(old, before[old], new, after[new], top),
+    }
+
+
+def _distance(before: Floats, after: Floats) -> float:
+    old, new = np.flatnonzero(before), np.flatnonzero(after)
+    return distance(old, before[old], new, after[new])
+
+
+def _slot_rows(query: QuerySpec, sides: Sequence[Side], start: int, end: int) -> Floats:
+    """Rows per slot and key, (slots, K), of [start, end); of a join the keys of the left side, then the right one's."""
+    return np.concatenate([_side_rows(query, side, start, end) for side in sides], axis=1)
+
+
+def _side_rows(query: QuerySpec, side: Side, start: int, end: int) -> Floats:
+    counts = needed_counts(side, query.timeline, start, end)
+    assert counts is not None
+    keys, (place,) = align([counts], side.keyset.keys)
+    slots = (end - start) // query.timeline.slot
+    slot = (counts.column("pane_start").to_numpy().astype(np.int64) - start) // query.timeline.slot
+    rows = np.asarray(counts.column("rows").to_numpy(), dtype=np.float64)
+    summed = np.bincount(slot * len(keys) + place, rows, minlength=slots * len(keys)).astype(np.float64)
+    return summed.reshape(slots, len(keys))

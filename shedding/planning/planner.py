@@ -1,0 +1,120 @@
+"""From what a slot knows of its keys to the rates that its rows are sampled at.
+
+Rates of a slot are a function of its own arrival counts and the exact panes of the last J audited slots
+before it, never of a calibration: so a slot depends on at most 2 J audited slots (see `priors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from shedding.keys import Keys
+from shedding.panes.memory import Memory
+from shedding.planning.join_concept import learn_join
+from shedding.planning.priors import Priors
+from shedding.planning.slot_concept import SlotConcept, learn_side
+from shedding.policies import Allocation, Budget, get_policy
+from shedding.rates import Rates
+from shedding.risk import inclusion, spot_keys
+from shedding.spec.query import QuerySpec
+
+AS_ALLOCATED = "~"
+"""Suffix of the leg that lacks the spot checks: what the estimates would have been made from without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spots:
+    """Of a slot's keys those that are `chosen` to be checked, and how `likely` each was to be, relative to others."""
+
+    keys: Keys
+    chosen: npt.NDArray[np.bool_]
+    likely: npt.NDArray[np.float64]
+
+
+class Planner:
+    """The allocator's view of one query: makes the rates that its memories ask for, once per slot and leg."""
+
+    def __init__(self, query: QuerySpec, priors: Sequence[Priors], memories: Sequence[Memory]) -> None:
+        self.query, self.priors = query, priors
+        self._concepts: dict[int, SlotConcept] = {}
+        self._made: dict[tuple[int, str], tuple[tuple[Rates, ...], Allocation]] = {}
+        for at, memory in enumerate(memories):
+            memory.allocate = lambda slot, legs, at=at: self._rates(slot, legs, at)
+            memory.prior_slots = priors[0].plan.priors
+            memory.beside = [other.side for other in memories if other is not memory]
+
+    def allocation(self, slot: int, leg: str) -> Allocation:
+        """What the rates were expected to cost and to lose."""
+        return self._allocated(slot, leg)[1]
+
+    def budget(self, slot: int) -> float:
+        """Rows that may be processed in the slot."""
+        return budget_rows(self.query, self.concept(slot).rows)
+
+    def concept(self, slot: int) -> SlotConcept:
+        """The slot's keys with their populations, and what the priors say of their spread."""
+        if slot not in self._concepts:
+            for priors in self.priors:
+                priors.load(slot, None)
+            self._concepts[slot] = learn(self.query, self.priors, slot)
+        return self._concepts[slot]
+
+    def spots(self, slot: int) -> Spots:
+        """The keys of the slot that are checked; none in an audited slot, or where nobody counted the keys."""
+        here, rows = self.concept(slot), self._spot_rows(slot)
+        if not rows or self.priors[0].plan.is_audited(slot) or not here.concept.known:
+            return Spots(here.keys, np.zeros(len(here.concept), dtype=np.bool_), np.ones(len(here.concept)))
+        made = self._allocated(slot, self.query.shed.policy + AS_ALLOCATED)[1]
+        cost = here.concept.full_cost * (1 - made.rates)
+        likely = inclusion(cost, made.expected_error)
+        return Spots(here.keys, spot_keys(cost, likely, rows, f"{self.query.name}/{slot}"), likely)
+
+    def _spot_rows(self, slot: int) -> float:
+        """The part of the budget that is kept for spot checks; nothing where the budget has room for all rows."""
+        rows = self.budget(slot)
+        return self.query.shed.spot_check * rows if self.query.spot_checks and rows < self.concept(slot).rows else 0.0
+
+    def _rates(self, slot: int, legs: Sequence[str], side: int) -> Mapping[str, Rates]:
+        return {leg: self._allocated(slot, leg)[0][side] for leg in legs}
+
+    def _allocated(self, slot: int, leg: str) -> tuple[tuple[Rates, ...], Allocation]:
+        if (slot, leg) not in self._made:
+            policy = leg.removesuffix(AS_ALLOCATED)
+            here, rows = self.concept(slot), self.budget(slot)
+            if policy == self.query.shed.policy:
+                rows -= self._spot_rows(slot)
+            made = allocate(self.query, policy, here, rows)
+            rates = here.rates(leg, made, rows)
+            if leg == self.query.shed.policy and self.query.spot_checks:
+                chosen = self.spots(slot).chosen
+                rates = (replace(rates[0], values=np.where(chosen, 1.0, rates[0].values)),) if chosen.any() else rates
+            self._made[slot, leg] = rates, made
+        return self._made[slot, leg]
+
+
+def budget_rows(query: QuerySpec, rows: float) -> float:
+    """The budget of a slot that has so many rows."""
+    budget = query.shed.budget
+    return float(budget.rows) if budget.rows is not None else (budget.fraction or 1.0) * rows
+
+
+def allocate(query: QuerySpec, policy: str, concept: SlotConcept, rows: float) -> Allocation:
+    """A policy's rates for a slot within a budget of `rows`."""
+    shed = query.shed
+    budget = Budget(
+        rows=max(concept.strata_rows(rows), 1e-9),
+        completeness=shed.completeness,
+        unseen_share=concept.unseen_share,
+        slot_rows=concept.rows,
+    )
+    made = get_policy(policy, goal=shed.goal, support=shed.support, groups=shed.groups)
+    return made.allocate(concept.concept, budget)
+
+
+def learn(query: QuerySpec, priors: Sequence[Priors], slot: int) -> SlotConcept:
+    """The concept of a slot from its arrival counts and its priors, one for each side of the query."""
+    return learn_join(query, priors, slot) if query.join is not None else learn_side(query, priors[0], slot)

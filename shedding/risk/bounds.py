@@ -1,0 +1,76 @@
+"""What the gate judges of a window without an exact leg: bounds of its errors at the stated risk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shedding.risk.claims import STATISTICS, Claims, claim, effective_keys
+from shedding.risk.law import ErrorLaw, fit_law
+from shedding.risk.record import WindowRecord
+from shedding.risk.spots import SpotCheck
+
+Floats = NDArray[np.float64]
+AUDITS, SPOTS = "audits", "spot checks"
+_TOLD_APART = 0.02
+"""A spot check decided where it moved the bound by more than this share."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLaws:
+    """The laws of a window's statistics, one each, in the order of STATISTICS."""
+
+    laws: tuple[ErrorLaw, ...]
+
+    def bound(self, statistic: str, expected: Floats, missing: int, risk: float) -> float:
+        """What the statistic of keys with these expected errors stays below but for `risk` of all windows.
+
+        Guarantee: grows with every expected error; the claim itself where nothing is left to chance.
+        """
+        if not expected.size + missing:
+            return np.nan
+        if np.any(np.isinf(expected)):
+            return np.inf
+        reach = self.laws[STATISTICS.index(statistic)].reach(effective_keys(expected), risk)
+        return claim(statistic, expected * reach, missing)
+
+    def bounds(self, expected: Floats, missing: int, risk: float) -> Claims:
+        """The bounds of all statistics."""
+        return Claims(*(self.bound(statistic, expected, missing, risk) for statistic in STATISTICS))
+
+    def text(self) -> str:
+        """As JSON, every digit kept."""
+        return json.dumps([law.text() for law in self.laws])
+
+    @classmethod
+    def of_text(cls, text: str | None) -> WindowLaws:
+        """The inverse of `text`; of nothing, the laws that hold before any audit."""
+        if text is None:
+            return window_laws([], Claims(np.nan, np.nan, np.nan))
+        return cls(tuple(ErrorLaw.of_text(one) for one in json.loads(text)))
+
+
+def window_laws(
+    audits: Sequence[Sequence[WindowRecord]], claimed: Claims, spots: SpotCheck | None = None
+) -> WindowLaws:
+    """The laws of a window with these claims, from the last audits' records and the slot's spot check.
+
+    A spot check measures the scale of single errors, hence of the mean; the other statistics move with it.
+    """
+    fitted = [fit_law(audits, getattr(claimed, statistic), statistic) for statistic in STATISTICS]
+    if spots is None:
+        return WindowLaws(tuple(fitted))
+    usual = fitted[0].usual
+    return WindowLaws(tuple(law.updated(spots.ratio * law.usual / usual, spots.effective) for law in fitted))
+
+
+def decided_by(expected: Floats, missing: int, told: WindowLaws, by_audits: WindowLaws, risk: float) -> str:
+    """Which evidence the bound of the mean rests on: the audits', or the spot check's where it moved the bound."""
+    with_spots, without = (laws.bound("mean", expected, missing, risk) for laws in (told, by_audits))
+    if not (np.isfinite(with_spots) and np.isfinite(without)):
+        return AUDITS
+    return SPOTS if abs(with_spots - without) > _TOLD_APART * without else AUDITS

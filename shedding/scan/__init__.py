@@ -1,0 +1,1 @@
+"""How rows are read and summed: the same bits in any order, on any number of cores."""

@@ -1,0 +1,170 @@
+"""Exact sums of doubles and whole numbers, kept as digits: the same bits however rows were cut, ordered or merged.
+
+A sum of doubles rounds at every step, so it depends on the order. Here nothing is rounded before the end: a sum is a
+row of 32-bit digits, digits of several sums add up as whole numbers, and the double nearest to the whole is found once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shedding.scan.double_double import Pair, two_sum
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+DIGIT_BITS = 32
+GRID = 16
+"""Digits count powers of two whose exponents are GRID modulo DIGIT_BITS."""
+LOWEST = -1104
+"""The exponent of the digit that holds the last bit that a double can have."""
+_MASK = np.int64((1 << DIGIT_BITS) - 1)
+_HALF = np.int64(1 << (DIGIT_BITS - 1))
+_MOST_TERMS = 2**21  # sums of so many digits are whole numbers that a double holds
+_NEAR_TIE = 0.499
+
+
+def grid_below(exponent: int) -> int:
+    """The largest exponent of a digit that is not above this one.
+
+    >>> grid_below(0), grid_below(-48)
+    (-16, -48)
+    """
+    return exponent - (exponent - GRID) % DIGIT_BITS
+
+
+def last_bit(value: float) -> int:
+    """An exponent that the last bit of no double of at least this size is below; for 0 the largest there is."""
+    return max(math.frexp(value)[1] - 53, LOWEST) if value else 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSums:
+    """One exact sum a group: `digits` is (J, K), digit j counts 2**(top - 32 j) and lies in [-2**31, 2**31).
+
+    Guarantee: `rounded` is the double nearest to the exact sum of all that was ever added, ties to even.
+
+    >>> ExactSums.of_doubles(np.array([1e16, 1.0, -1e16, 0.1]), np.array([0, 0, 0, 1]), 2).rounded()
+    array([1. , 0.1])
+    """
+
+    digits: Integers
+    top: int
+
+    def __len__(self) -> int:
+        return int(self.digits.shape[1])
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[tuple[Integers, int]]) -> ExactSums:
+        """The sums of whole numbers, each array times 2**exponent; exponents at most 16 above a digit's."""
+        levels: dict[int, Integers] = {}
+        for numbers, exponent in parts:
+            base = grid_below(exponent)
+            shift = np.int64(exponent - base)
+            assert shift <= DIGIT_BITS // 2, "there is no room to move digits further"
+            for level, digit in ((base + DIGIT_BITS, numbers >> DIGIT_BITS), (base, numbers & _MASK)):
+                levels[level] = levels.get(level, np.int64(0)) + (digit << shift)
+        return cls._carried(levels, len(parts[0][0]))
+
+    @classmethod
+    def of_doubles(cls, values: Floats, place: Integers, size: int) -> ExactSums:
+        """The sums by place, in [0, size), of finite doubles."""
+        sizes = np.abs(values[values != 0])
+        if not sizes.size:
+            return cls(np.zeros((1, size), dtype=np.int64), GRID)
+        lowest = grid_below(last_bit(float(sizes.min())))
+        highest = math.frexp(float(sizes.max()))[1]
+        rest = values
+        levels: dict[int, Integers] = {}
+        for exponent in range(grid_below(highest), lowest - 1, -DIGIT_BITS):
+            digit = np.rint(np.ldexp(rest, -exponent))
+            rest = rest - np.ldexp(digit, exponent)  # exact: both are multiples of the value's last bit
+            levels[exponent] = _added(digit.astype(np.int64), place, size)
+        return cls._carried(levels, size)
+
+    @classmethod
+    def merged(cls, parts: Sequence[tuple[ExactSums, Integers]], size: int) -> ExactSums:
+        """The sums by place, in [0, size), of other exact sums, each with its place."""
+        levels: dict[int, Integers] = {}
+        for sums, place in parts:
+            for number, digit in enumerate(sums.digits):
+                level = sums.top - DIGIT_BITS * number
+                levels[level] = levels.get(level, np.int64(0)) + _added(digit, place, size)
+        return cls._carried(levels, size)
+
+    @classmethod
+    def of_lists(cls, lists: pa.ListArray) -> ExactSums:
+        """The inverse of `lists`."""
+        lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        values = np.asarray(lists.flatten().to_numpy(zero_copy_only=False), dtype=np.float64)
+        return cls.of_doubles(values, np.repeat(np.arange(len(lists)), lengths), len(lists))
+
+    def lists(self) -> pa.ListArray:
+        """Each sum as a list of doubles that add up to it, its digits from the highest on; 0 as an empty one."""
+        values = self._terms().T
+        there = values != 0
+        offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values[there], pa.float64()))
+
+    def part(self, chosen: slice) -> ExactSums:
+        """The sums of some of the groups."""
+        return ExactSums(self.digits[:, chosen], self.top)
+
+    def times(self, factor: Integers) -> ExactSums:
+        """Each sum times a whole number from 0 to 2**46."""
+        parts = []
+        for number, digit in enumerate(self.digits):
+            exponent = self.top - DIGIT_BITS * number
+            parts += [(digit * (factor & 0xFFFF), exponent), (digit * (factor >> 16), exponent + 16)]
+        return ExactSums.of_parts(parts)
+
+    def rounded(self) -> Floats:
+        """The double nearest to each sum."""
+        return self.pair()[0]
+
+    def pair(self) -> Pair:
+        """The double nearest to each sum, and what it leaves, to 53 bits."""
+        terms = self._terms()
+        total, low = terms[-1], np.zeros(len(self))
+        for term in terms[-2::-1]:
+            total, error = two_sum(term, total)
+            low = low + error
+        gap = np.abs(np.nextafter(total, np.copysign(np.inf, low)) - total)
+        for at in np.flatnonzero((low != 0) & (np.abs(low) > _NEAR_TIE * gap)):  # near a tie every bit counts
+            column = terms[:, at].tolist()
+            total[at] = math.fsum(column)
+            low[at] = math.fsum([*column, -total[at]])
+        return total, low
+
+    def _terms(self) -> Floats:
+        exponents = self.top - DIGIT_BITS * np.arange(len(self.digits))
+        return np.ldexp(self.digits.astype(np.float64), exponents[:, np.newaxis])
+
+    @classmethod
+    def _carried(cls, levels: dict[int, Integers], size: int) -> ExactSums:
+        """Sums of digits, by exponent, brought back to their range; one digit more in front."""
+        if not levels:
+            return cls(np.zeros((1, size), dtype=np.int64), GRID)
+        carry = np.zeros(size, dtype=np.int64)
+        digits: list[Integers] = []
+        for exponent in range(min(levels), max(levels) + DIGIT_BITS + 1, DIGIT_BITS):
+            value = levels.get(exponent, np.int64(0)) + carry
+            carry = (value + _HALF) >> DIGIT_BITS
+            digits.append(value - (carry << DIGIT_BITS))
+        return cls(np.stack(digits[::-1]), max(levels) + DIGIT_BITS)
+
+
+def _added(digit: Integers, place: Integers, size: int) -> Integers:
+    """Digits summed by place."""
+    if len(digit) < _MOST_TERMS:
+        return np.bincount(place, digit, minlength=size).astype(np.int64)
+    found = np.zeros(size, dtype=np.int64)
+    np.add.at(found, place, digit)
+    return found

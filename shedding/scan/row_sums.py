@@ -1,0 +1,121 @@
+"""Rows at hand summed by group: what a scan gives for them, the same bits, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shedding.keys import align
+from shedding.scan.exact_sums import grid_below, last_bit
+from shedding.scan.fixed_point import FINE_EXPONENT, FixedPoint, split_halves
+from shedding.spec.query import MeasureSpec
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[Any]
+"""Doubles, or whole numbers of 64 bits."""
+
+EXTREMES = {"min": np.minimum, "max": np.maximum}
+
+
+def row_sums(
+    rows: pa.Table, groups: Sequence[str], measures: Sequence[MeasureSpec], columns: Mapping[str, Sequence[str]]
+) -> pa.Table:
+    """One row a group: its columns, `rows`, and each measure's sums; of a quantile its sorted values too.
+
+    `columns` names, for each measure that has any, the column of its values, and of a ratio's denominators after it. A
+    row without a value, or without both of a ratio's, counts as a row only.
+    """
+    keys, (place,) = align([rows], groups)
+    size = len(keys)
+    found: dict[str, Any] = dict(zip(keys.names, keys.columns, strict=True))
+    found["rows"] = np.bincount(place, minlength=size)
+    for measure in measures:
+        given = [rows.column(name) for name in columns.get(measure.name, ())]
+        if given and measure.traits.state is not None:
+            there = np.logical_and.reduce([_there(column) for column in given])
+            parts = [_numbers(column)[there] for column in given]
+            sums = _sums(measure, parts, place[there], size)
+            found |= {f"{measure.name}_{name}": column for name, column in sums.items()}
+    return pa.table(found)
+
+
+def sorted_lists(values: Floats, place: Index, size: int) -> pa.ListArray:
+    """The values of each of `size` places, sorted; negative zeros are zeros, since a sort cannot tell them apart."""
+    order = np.lexsort((values, place))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=size))])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values[order] + 0.0, pa.float64()))
+
+
+def _there(column: pa.ChunkedArray) -> Flags:
+    """Which rows have a value; NaN is none."""
+    found: Flags = column.is_valid().to_numpy()
+    return found & ~np.isnan(_numbers(column)) if pa.types.is_floating(column.type) else found
+
+
+def _numbers(column: pa.ChunkedArray) -> Numbers:
+    """The values, whole numbers as they are and all others as doubles; 0 where there is none."""
+    is_whole = pa.types.is_integer(column.type)
+    filled = column.cast(pa.int64() if is_whole else pa.float64()).fill_null(0)
+    return np.asarray(filled.to_numpy())
+
+
+def _sums(measure: MeasureSpec, numbers: list[Numbers], place: Index, size: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"n": np.bincount(place, minlength=size)}
+    if measure.traits.state == "extreme":
+        return found | {measure.agg: _extreme(measure.agg, numbers[0], place, size)}
+    parts = [part.astype(np.float64) for part in numbers]
+    value = parts[0]
+    found["largest"] = _extreme("max", np.abs(value), place, size)
+    factors: dict[str, tuple[Floats, ...]] = {"q": (value, value)}
+    exact = {"s": numbers[0]}
+    if measure.over is not None:
+        over = parts[1]
+        found["over_largest"] = _extreme("max", np.abs(over), place, size)
+        factors |= {"over_q": (over, over), "cross": (value, over)}
+        exact["over_s"] = numbers[1]
+    cut = {name: _parts(np.prod(parts, axis=0), measure.magnitude * len(parts)) for name, parts in factors.items()}
+    cut |= {name: _exact_parts(number, measure.magnitude) for name, number in exact.items()}
+    for name, digits in cut.items():
+        for part, digit in digits.items():
+            total = np.zeros(size, dtype=np.int64)
+            np.add.at(total, place, digit)
+            found[f"{name}{part}"] = total
+    if measure.traits.state == "values":
+        found["values"] = sorted_lists(value, place, size)
+    return found
+
+
+def _exact_parts(numbers: Numbers, magnitude: int) -> dict[str, Index]:
+    """The numbers cut into whole ones that lose no bit, by exponents."""
+    if numbers.dtype == np.int64:
+        return {"[32]": numbers >> 32, "[0]": numbers & 0xFFFFFFFF}
+    sizes = np.abs(numbers[numbers != 0])
+    lowest = grid_below(last_bit(float(sizes.min(initial=1.0))))
+    return _digits(FixedPoint(magnitude, min(lowest, FINE_EXPONENT)), numbers)
+
+
+def _parts(values: Floats, magnitude: int) -> dict[str, Index]:
+    """The values, rounded to quanta, cut into whole numbers: halves where these are enough, else digits."""
+    halves = split_halves(values)
+    if halves is not None:
+        return dict(zip(("_high", "_low"), halves, strict=True))
+    return _digits(FixedPoint(magnitude), values)
+
+
+def _digits(unit: FixedPoint, values: Floats) -> dict[str, Index]:
+    within = np.where(np.abs(values) < 2.0**unit.magnitude, values, 0.0)  # beyond: refused by its largest value
+    return {f"[{exponent}]": digit for exponent, digit in zip(unit.exponents, unit.split(within), strict=True)}
+
+
+def _extreme(kind: str, values: Numbers, place: Index, size: int) -> pa.Array:
+    """The least or largest value of each place, null where there is none."""
+    found = np.zeros(size, dtype=values.dtype)
+    found[place] = values  # any value of the place; what is not smaller or larger stays
+    EXTREMES[kind].at(found, place, values)
+    return pa.array(found, mask=np.bincount(place, minlength=size) == 0)

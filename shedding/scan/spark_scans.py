@@ -1,0 +1,100 @@
+"""The Spark side of a memory: scans of raw rows, bound to one session and query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as sf
+
+from shedding.config import Settings
+from shedding.ingest.raw_rows import read_raw
+from shedding.ingest.side import Side, marked
+from shedding.rates import Rates
+from shedding.scan.rank_bounds import deepest_rank, expected_rows
+from shedding.scan.scan import scan
+from shedding.scan.whole_windows import whole_blocks, whole_windows
+from shedding.spark.expression import matching
+from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.timeline import Block
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SLOT = "_slot"
+FEW_ROWS = 4_000_000
+"""Sampled rows up to which the driver sums them itself: some 30 bytes each."""
+
+
+class SlotScan:
+    """Scans of one query's raw rows."""
+
+    def __init__(self, spark: SparkSession, settings: Settings, query: QuerySpec) -> None:
+        self._spark, self._settings, self._query = spark, settings, query
+
+    def panes(
+        self,
+        side: Side,
+        measures: Sequence[MeasureSpec],
+        start: int,
+        end: int,
+        legs: Sequence[Rates],
+        exact: bool,
+    ) -> pa.Table:
+        """The rows of [start, end) grouped by pane, key and class of legs; of ranked files only those it needs."""
+        rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
+        counts = side.counts(start, end) if legs and not exact else None
+        deepest: int | None = None
+        if counts is not None and "_rank" in rows.columns:
+            deepest = deepest_rank(side, self._query.timeline, start, end, legs)
+        if deepest is not None:
+            rows = rows.where(sf.col("_rank") <= sf.lit(deepest))
+        kept = side.arrivals.rows(start, end) if counts is None else expected_rows(counts, side.keyset.keys, legs)
+        found = scan(
+            self._spark,
+            rows,
+            timeline=self._query.timeline,
+            keys=side.keyset.keys,
+            measures=measures,
+            legs=legs,
+            exact=exact,
+            where=side.keyset.where,
+            few=kept <= FEW_ROWS,
+            counted=side.known(start, end),
+        )
+        return found if deepest is None else marked(found, deepest)
+
+    def panes_by_slot(
+        self, side: Side, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]
+    ) -> pa.Table:
+        """The same over many slots at once, with the slot (us) as first key of the rates and of the answer."""
+        rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
+        moment = sf.unix_micros(sf.col("event_time"))
+        slot = moment - sf.pmod(moment, sf.lit(self._query.timeline.slot))
+        return scan(
+            self._spark,
+            rows.withColumn(SLOT, slot),
+            timeline=self._query.timeline,
+            keys=[SLOT, *side.keyset.keys],
+            measures=measures,
+            legs=legs,
+            exact=False,
+            where=side.keyset.where,
+            counted=side.known(start, end),
+        )
+
+    def blocks(self, side: Side, measures: Sequence[MeasureSpec], blocks: Sequence[Block]) -> pa.Table:
+        """Exact values that do not merge over panes, per block (window_start) and key; blocks do not overlap."""
+        rows = read_raw(self._spark, self._settings, side.dataset, blocks[0][0], blocks[-1][1], side.arrivals)
+        if side.keyset.where:
+            rows = rows.where(side.keyset.where)
+        return whole_blocks(rows, blocks, side.keyset.keys, measures)
+
+    def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
+        """Exact values that do not merge over panes, per window and key."""
+        start, end = min(w[0] for w in windows), max(w[1] for w in windows)
+        rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
+        if side.keyset.where:
+            rows = matching(rows, side.keyset.where)
+        return whole_windows(rows, windows, self._query.timeline, side.keyset.keys, measures)

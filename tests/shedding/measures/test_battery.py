@@ -1,0 +1,148 @@
+"""Laws that every measure keeps, whatever it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from shedding.config import Settings
+from shedding.keys import Keys
+from shedding.measures import MEASURES, measure_of
+from shedding.panes.from_scan import Scanned
+from shedding.panes.memory import Memory
+from shedding.panes.panes import Panes
+from shedding.panes.windows import PaneRun, WindowSample
+from shedding.rates import Rates
+from shedding.spec.aggregates import AGGREGATES
+from shedding.spec.query import MeasureSpec, QuerySpec
+from tests.shedding.rows_in_memory import HOUR, RowsScans, make_rows, side_of
+
+PARTS: dict[str, dict[str, Any]] = {"quantile": {"q": 0.75}, "ratio": {"over": "other"}, "count": {"column": None}}
+KEPT = [name for name, traits in AGGREGATES.items() if traits.state is not None]
+SAMPLED = [name for name in KEPT if not AGGREGATES[name].exact_only]
+
+
+def spec_of(agg: str) -> MeasureSpec:
+    return MeasureSpec.model_validate({"name": "m", "agg": agg, "column": "value", **PARTS.get(agg, {})})
+
+
+def query_of(agg: str, pane: str) -> QuerySpec:
+    policy = "exact" if AGGREGATES[spec_of(agg).agg].exact_only else "uniform"
+    return QuerySpec.model_validate({
+        "name": "q", "dataset": "stream", "window": {"size": "1 hour", "slide": pane}, "group_by": ["key"],
+        "measures": [spec_of(agg).model_dump(exclude_none=True, exclude_defaults=True)],
+        "schedule": {"every": "1 hour"}, "shed": {"policy": policy, "budget": {"fraction": 0.5}},
+    })  # fmt: skip
+
+
+def rows_of(seed: int = 1) -> pd.DataFrame:
+    """An hour of 400 rows, one key of a single row, and a key of nulls alone."""
+    rows = make_rows(hours=1, seed=seed)
+    rows.loc[rows.index[0], "key"] = "lonely"
+    rows.loc[rows.index[1:4], ["key", "value"]] = ["nulls", np.nan]
+    return rows
+
+
+def panes_of(rows: pd.DataFrame, agg: str, pane: str, rate: float | None = None) -> Panes:
+    """The panes of all rows, or of those sampled at one rate."""
+    query = query_of(agg, pane)
+    side = side_of(rows, query)
+    keys = Keys(("key",), (pa.array(sorted(rows.key.unique())),), rows.key.nunique())
+    legs = [] if rate is None else [Rates("uniform", keys, np.full(len(keys), rate), rate)]
+    table = RowsScans(query).panes(side, query.measures, 0, HOUR, legs, exact=rate is None)
+    scanned = Scanned(table, ["key"], None if rate is None else side.counts(0, HOUR))
+    return scanned.panes(None if rate is None else 0, query.measures, legs[0] if legs else None)
+
+
+def window_of(panes: Sequence[Panes], more: Sequence[Keys] = ()) -> WindowSample:
+    return PaneRun(panes, ["key"], more).window(0, HOUR)
+
+
+def same(one: np.ndarray, other: np.ndarray) -> None:
+    np.testing.assert_array_equal(one, other)
+
+
+def test_every_aggregate_has_a_measure() -> None:
+    assert set(MEASURES) == set(AGGREGATES)
+
+
+@pytest.mark.parametrize("agg", SAMPLED)
+def test_a_sample_of_all_rows_is_exact_to_the_bit(agg: str) -> None:
+    measure = measure_of(spec_of(agg))
+    rows = rows_of()
+    whole = window_of([panes_of(rows, agg, "1 hour", rate=1.0)])
+    by_key = rows.dropna(subset="value").groupby("key")
+    wanted = {
+        "avg": by_key.value.mean(), "sum": by_key.value.sum(), "quantile": by_key.value.quantile(0.75),
+        "ratio": by_key.value.sum() / by_key.other.sum(),
+    }[agg].reindex(whole.keys.columns[0].to_pylist())  # fmt: skip
+    np.testing.assert_allclose(measure.exact(whole), wanted.to_numpy(), rtol=1e-14)
+    estimate = measure.plain(whole)
+    there = ~np.isnan(wanted.to_numpy())
+    np.testing.assert_allclose(estimate.value[there], wanted.to_numpy()[there], rtol=1e-12)
+    assert (estimate.deviation[there] <= 1e-9 * np.abs(wanted.to_numpy()[there])).all()
+
+
+@pytest.mark.parametrize("agg", [name for name in KEPT if name not in ("quantile",)])
+def test_panes_of_any_width_give_the_same_exact_bits(agg: str) -> None:
+    measure, rows = measure_of(spec_of(agg)), rows_of()
+    answers = [measure.exact(window_of([panes_of(rows, agg, pane)])) for pane in ("1 hour", "30 minutes", "5 minutes")]
+    same(answers[0], answers[1])
+    same(answers[0], answers[2])
+
+
+@pytest.mark.parametrize("agg", [name for name in KEPT if name not in ("quantile",)])
+def test_slots_merge_in_any_order_to_what_their_union_is(agg: str) -> None:
+    measure, rows = measure_of(spec_of(agg)), rows_of()
+    halves = [panes_of(part, agg, "5 minutes") for part in (rows.iloc[:150], rows.iloc[150:])]
+    union = window_of([panes_of(rows, agg, "5 minutes")])
+    for parts in (halves, halves[::-1]):
+        same(measure.exact(window_of(parts)), measure.exact(union))
+
+
+@pytest.mark.parametrize("agg", KEPT)
+def test_a_slot_without_rows_changes_nothing(agg: str, settings: Settings) -> None:
+    measure, rows = measure_of(spec_of(agg)), rows_of()
+    rate = 1.0 if agg in SAMPLED else None
+    alone = panes_of(rows, agg, "5 minutes", rate)
+    query = query_of(agg, "5 minutes")
+    side = side_of(rows, query)
+    empty = Memory(settings, query, side, query.measures, RowsScans(query))._empty()
+    same(measure.exact(window_of([alone, empty])), measure.exact(window_of([alone])))
+
+
+@pytest.mark.parametrize("agg", KEPT)
+def test_what_is_written_and_read_again_has_the_same_bits(agg: str) -> None:
+    measure, rows = measure_of(spec_of(agg)), rows_of()
+    panes = panes_of(rows, agg, "5 minutes", 1.0 if agg in SAMPLED else None)
+    again = Panes.of_table(panes.table({}), ["key"], [measure.spec])
+    same(measure.exact(window_of([again])), measure.exact(window_of([panes])))
+
+
+@pytest.mark.parametrize("agg", SAMPLED)
+def test_intervals_of_samples_hold_the_truth(agg: str) -> None:
+    measure, held = measure_of(spec_of(agg)), []
+    rng = np.random.default_rng(5)
+    for seed in range(30):
+        rows = rows_of(seed).assign(u=rng.random(400))
+        truth = measure.exact(window_of([panes_of(rows, agg, "1 hour", rate=1.0)]))
+        sample = window_of([panes_of(rows, agg, "1 hour", rate=0.4)])
+        estimate = measure.plain(sample)
+        tested = (sample.sampled_rows >= 8) & (estimate.deviation > 0)
+        held += list(((estimate.low <= truth) & (truth <= estimate.high))[tested])
+    assert np.mean(held) > 0.9
+
+
+@pytest.mark.parametrize("agg", [name for name in AGGREGATES if AGGREGATES[name].exact_only])
+def test_what_no_sample_tells_is_refused_with_the_remedy(agg: str) -> None:
+    from shedding.errors import DataError
+
+    rows = rows_of()
+    window = window_of([panes_of(rows, "avg", "1 hour")])
+    with pytest.raises(DataError, match="policy: exact"):
+        measure_of(spec_of(agg)).plain(window)
