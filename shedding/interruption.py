@@ -14,6 +14,10 @@ from typing import NoReturn
 
 INTERRUPTED = 130
 """The exit code of a process that Ctrl-C ended."""
+PATIENCE_SECONDS = 20
+"""How long the clean-up after Ctrl-C may take before the process is ended all the same."""
+
+_interrupted = threading.Event()
 
 
 @contextmanager
@@ -30,11 +34,12 @@ def ending_at_once(line: str) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, end)
+    before = signal.signal(signal.SIGINT, end), signal.signal(signal.SIGALRM, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGALRM, before[1])
 
 
 def raise_quietly() -> None:
@@ -43,6 +48,15 @@ def raise_quietly() -> None:
         signal.signal(signal.SIGINT, _interrupt)
 
 
+def was_interrupted() -> bool:
+    """Whether Ctrl-C was pressed: an error raised after it is its consequence, such as a call to Java cut in two."""
+    return _interrupted.is_set()
+
+
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    _interrupted.set()
+    signal.alarm(
+        PATIENCE_SECONDS
+    )  # Python drops what is raised in a destructor, and a Java that is gone may be waited for
     logging.disable(logging.CRITICAL)  # Py4J logs the interrupt, with all its frames, before it passes it on
     raise KeyboardInterrupt

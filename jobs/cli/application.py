@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from shedding.config import Settings
 from shedding.errors import SluiceError, innermost, lines
-from shedding.interruption import INTERRUPTED, ending_at_once
+from shedding.interruption import INTERRUPTED, ending_at_once, was_interrupted
 
 COMMANDS = ("check", "profile", "ingest", "run", "compare", "verify", "show", "status")
 BAD_USAGE = 2
@@ -44,17 +44,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         with ending_at_once(_line("interrupted")):
             settings = Settings.load(warehouse=arguments.warehouse, specs=arguments.specs)
             return int(arguments.run(arguments, settings))
-    except SluiceError as error:
-        print(*lines(error), sep="\n", end="\n" * bool(lines(error)), file=sys.stderr)
-        return _failed(str(error), arguments.debug)
-    except BrokenPipeError:
+    except (Exception, KeyboardInterrupt) as error:
+        if was_interrupted() or isinstance(error, KeyboardInterrupt):
+            return _failed("interrupted", arguments.debug, INTERRUPTED)
+        return _reported(error, arguments.debug)
+
+
+def _reported(error: Exception, debug: bool) -> int:
+    if isinstance(error, BrokenPipeError):
         # The reader (`| head`) has enough; give the interpreter nothing to flush into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        return _failed("interrupted", arguments.debug, INTERRUPTED)
-    except Exception as error:  # a defect or the environment: still one line, the rest on demand
-        return _failed(f"{type(error).__name__}: {innermost(error)}; --debug shows where", arguments.debug)
+    if isinstance(error, SluiceError):
+        for line in lines(error):
+            print(line, file=sys.stderr)
+        return _failed(str(error), debug)
+    # A defect or the environment: still one line, the rest on demand.
+    return _failed(f"{type(error).__name__}: {innermost(error)}; --debug shows where", debug)
 
 
 def _failed(message: str, debug: bool, code: int = BAD_USAGE) -> int:

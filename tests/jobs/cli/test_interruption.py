@@ -14,24 +14,47 @@ import pytest
 from infra.airflow_home import SHORT_JOBS
 from tests.small_specs import generated_trips, write_specs
 
-SLOW = """
+COMMAND = """
 import sys, time
 import jobs.cli.status
+import shedding.interruption
+shedding.interruption.PATIENCE_SECONDS = 1
+{command}
+jobs.cli.status.run = run
+from jobs.cli.application import main
+sys.exit(main(["status"]))
+"""
+SWALLOWS = """
 def run(*_):
+    {spark_runs}
     print("running", flush=True)
     while True:
         try:
             time.sleep(60)
         except BaseException:
-            pass  # as packages do that are being imported
-jobs.cli.status.run = run
-from jobs.cli.application import main
-sys.exit(main(["status"]))
+            pass  # as packages do that are being imported, and destructors
+"""
+FAILS_IN_CLEANING_UP = """
+def run(*_):
+    shedding.interruption.raise_quietly()
+    try:
+        print("running", flush=True)
+        time.sleep(60)
+    finally:
+        raise ConnectionError("Java is gone")
 """
 
 
-def test_before_spark_runs_nothing_can_swallow_it() -> None:
-    command = [sys.executable, "-c", SLOW]
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(SWALLOWS.format(spark_runs=""), id="before Spark runs nothing can swallow it"),
+        pytest.param(SWALLOWS.format(spark_runs="shedding.interruption.raise_quietly()"), id="nor while it runs"),
+        pytest.param(FAILS_IN_CLEANING_UP, id="a clean-up that fails is no other error"),
+    ],
+)
+def test_it_is_one_line(run: str) -> None:
+    command = [sys.executable, "-c", COMMAND.format(command=run)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "running\n"
