@@ -5,6 +5,7 @@ The rooms, each the answer to one question; a room looks only at rooms above it 
     (top)      the words that everybody uses: errors, config, keys, rates, stretches, tables
     spec       what may I write in YAML?
     policies   which share of each key is kept? NumPy only
+    load       what does a row cost, and how long may its work wait? NumPy only
     estimates  what is the +- of a sampled number? NumPy and SciPy only
     risk       how wrong may a window be that nobody audited? NumPy and SciPy only
     spark      how is Spark configured and started?
