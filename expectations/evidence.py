@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.keys import align
@@ -15,7 +16,6 @@ from shedding.planning.fingerprints import spec_fingerprint
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant
-from shedding.tables import Table
 
 Array = np.ndarray
 
@@ -49,7 +49,7 @@ def load_evidence(settings: Settings, query: QuerySpec, slot: int, runs_version:
     Raises DataError where the run rows do not name exactly one published leg for exactly the slot's windows, or were
     made by another specification: what that one did not compute would read as null, and null passes for no value.
     """
-    results, runs = Table(settings.table("results", query.name)), Table(settings.table("runs", query.name))
+    results, runs = warehouse.results(settings, query.name), warehouse.runs(settings, query.name)
     where = [("slot", "=", slot_name(slot))]
     runs_version = runs.version() if runs_version is None else runs_version
     found = runs.read(where, version=runs_version)

@@ -10,21 +10,13 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import DataError, VerdictError
 from shedding.spec.timeline import slot_name
-from shedding.tables import Table
 
 APPROVAL = "approval"
 """The check that a person's decision adds."""
-
-SCHEMA = pa.schema([
-    ("slot", pa.string()), ("run_id", pa.string()), ("attempt", pa.int64()), ("check", pa.string()),
-    ("observed", pa.float64()), ("limit", pa.float64()), ("severity", pa.string()), ("passed", pa.bool_()),
-    ("estimate", pa.float64()),
-    ("kind", pa.string()), ("detail", pa.string()), ("leg", pa.string()), ("docs", pa.string()),
-    ("results_version", pa.int64()), ("runs_version", pa.int64()), ("at", pa.timestamp("us", "UTC")),
-])  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +109,13 @@ def write_verdict(settings: Settings, verdict: Verdict) -> int:
     if verdict.attempt:
         where["attempt"] = verdict.attempt
     metadata = {**where, "attempt": verdict.attempt, "passed": verdict.passed}
-    table = _table(settings, verdict.query)
-    return table.replace(pa.Table.from_pylist(rows, schema=SCHEMA), where, metadata)
+    table = warehouse.verdicts(settings, verdict.query)
+    return table.replace(pa.Table.from_pylist(rows, schema=warehouse.verdicts.schema), where, metadata)
 
 
 def read_verdict(settings: Settings, query: str, slot: int, run_id: str, attempt: int | None = None) -> Verdict:
     """The recorded verdict of a run, its last attempt unless one is named; DataError where the gate never judged it."""
-    table = _table(settings, query)
+    table = warehouse.verdicts(settings, query)
     where = [("slot", "=", slot_name(slot)), ("run_id", "=", run_id)]
     rows = table.read(where).to_pylist() if table.exists() else []
     attempt = max((row["attempt"] for row in rows), default=0) if attempt is None else attempt
@@ -155,7 +147,3 @@ def decide(settings: Settings, verdict: Verdict, approved: bool, person: str) ->
     decided = replace(verdict, checks=(*judged, approval))
     write_verdict(settings, decided)
     return decided
-
-
-def _table(settings: Settings, query: str) -> Table:
-    return Table(settings.table("verdicts", query), ("slot",))

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.ingest.append import append
 from shedding.ingest.arrivals import Arrivals, Source
@@ -17,7 +18,6 @@ from shedding.ingest.raw_table import REFUSED, count_each, written
 from shedding.ingest.refine import partition_columns
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import KeySet
-from shedding.tables import Table
 
 
 def catch_up(
@@ -73,7 +73,8 @@ def _with_columns(
     spark: SparkSession, settings: Settings, dataset: DatasetSpec, arrivals: Arrivals
 ) -> tuple[Arrivals, dict[str, dict[str, Any]]]:
     """Give the raw table the columns it lacks, and note of sources of an older log which derived columns they have."""
-    schema = Table(settings.table("raw", dataset.name)).schema()
+    raw = warehouse.raw(settings, dataset.name)
+    schema = raw.schema()
     if schema is None:
         return arrivals, {}
     there = [name for name in dataset.derived if name in schema.names]
@@ -83,5 +84,5 @@ def _with_columns(
     if lacking:
         partitions = partition_columns(dataset)
         none = empty_raw(spark, dataset).select(*partitions, *lacking)
-        append(none, settings.table("raw", dataset.name), partitions, {"dataset": dataset.name, "added": lacking})
+        append(none, raw.uri, partitions, {"dataset": dataset.name, "added": lacking})
     return noted, {source.source_id: source.log_row() for source in noted.visible if source.source_id in fresh}

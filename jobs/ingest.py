@@ -25,6 +25,7 @@ from jobs.catch_up import catch_up
 from jobs.cli.arguments import add_interval
 from jobs.cli.arguments import interval as interval_of
 from jobs.ingest_queue import stored
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import FilesError, SluiceError, SourceError, innermost, refusal, reported
 from shedding.ingest.arrivals import Arrivals
@@ -37,7 +38,6 @@ from shedding.ingest.source_plan import Intake, Plan, batches, plan_files, plan_
 from shedding.spec.catalog import Catalog, load_catalog
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import KeySet, needed_by
-from shedding.tables import Table
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class _Refused:
 
 
 def _check_table(settings: Settings, dataset: str) -> None:
-    schema = Table(settings.table("raw", dataset)).schema()
+    schema = warehouse.raw(settings, dataset).schema()
     if schema is not None:
         check_numbered(settings, dataset, str(schema.field("_source").type))
 

@@ -18,18 +18,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import DataError, SluiceError, reported
-from shedding.ingest.arrivals import Arrivals, log_table
+from shedding.ingest.arrivals import Arrivals
 from shedding.ingest.arrivals_log import write_log
 from shedding.ingest.source_number import source_number
 from shedding.spec import Catalog, DatasetSpec, load_catalog
 from shedding.spec.times import UNITS
-from shedding.stores import folders
 from shedding.tables import Table
-
-OF_QUERY = ("panes", "results", "runs", "verdicts", "published", "quarantine", "verifications")
-"""The tables that each query has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,10 @@ def maintain(settings: Settings, catalog: Catalog, dataset: str, now: dt.datetim
     """
     spec = catalog.dataset(dataset)
     remove_hidden(settings, spec, now or dt.datetime.now(dt.UTC))
-    return [_maintain(settings, parts, spec) for parts in _tables(settings, catalog, dataset)]
+    tables = warehouse.tables_of_dataset(settings, dataset)
+    for query in catalog.queries_of(dataset):
+        tables |= warehouse.tables_of_query(settings, query.name)
+    return [_maintain(name, table, spec) for name, table in tables.items()]
 
 
 def remove_hidden(settings: Settings, dataset: DatasetSpec, now: dt.datetime) -> int:
@@ -67,7 +67,7 @@ def remove_hidden(settings: Settings, dataset: DatasetSpec, now: dt.datetime) ->
     Returns how many sources. The log says `removed` last, so a removal that died is simply done again; an ingest
     that wakes up later finds its source gone and takes the file anew.
     """
-    table = log_table(settings, dataset.name)
+    table = warehouse.ingests(settings, dataset.name)
     hidden = Arrivals.load(settings, dataset.name).hidden
     if not hidden:
         return 0
@@ -80,39 +80,27 @@ def remove_hidden(settings: Settings, dataset: DatasetSpec, now: dt.datetime) ->
         return 0
     texts = ", ".join("'" + source.replace("'", "''") + "'" for source in old)
     numbers = ", ".join(str(source_number(source)) for source in old)
-    for place in _of_dataset(settings, dataset.name):
-        _open(settings.table(*place)).delete(f"_source IN ({numbers if place[0] == 'raw' else texts})")
+    sources = {"raw": numbers, "quarantine": texts, "concepts": texts}  # as each kind of table names them
+    for name, rows in warehouse.tables_of_dataset(settings, dataset.name).items():
+        kind = name.partition("/")[0]
+        if kind in sources:
+            _open(rows.uri).delete(f"_source IN ({sources[kind]})")
     write_log(settings, dataset.name, [{"state": "removed", "source_id": source} for source in old], now)
     return len(old)
 
 
-def _tables(settings: Settings, catalog: Catalog, dataset: str) -> list[tuple[str, ...]]:
-    names = [("ingests", dataset), *((kind, q.name) for q in catalog.queries_of(dataset) for kind in OF_QUERY)]
-    return _of_dataset(settings, dataset) + _there(settings, names)
-
-
-def _of_dataset(settings: Settings, dataset: str) -> list[tuple[str, ...]]:
-    """The tables with rows of the dataset's sources; of counts also those that no query needs any more."""
-    keysets = [("concepts", dataset, keyset) for keyset in folders(settings.table("concepts", dataset))]
-    return _there(settings, [("raw", dataset), ("quarantine", dataset), *keysets])
-
-
-def _there(settings: Settings, places: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    return [place for place in places if Table(settings.table(*place)).exists()]
-
-
-def _maintain(settings: Settings, parts: Sequence[str], spec: DatasetSpec) -> Maintained:
+def _maintain(name: str, table: Table, spec: DatasetSpec) -> Maintained:
     from deltalake.exceptions import CommitFailedError
 
-    name, uri = "/".join(parts), settings.table(*parts)
     try:
-        before = _files(_open(uri))
-        if not (parts[0] == "raw" and spec.layout.kind == "ranked"):  # merging files would undo the ranks' order
-            _compact(name, uri)
-        table = _open(uri)
+        before = _files(_open(table.uri))
+        if not (name.startswith("raw/") and spec.layout.kind == "ranked"):  # merging files would undo the ranks' order
+            _compact(name, table.uri)
         hours = -(-spec.retention // UNITS["hour"])
-        deleted = table.vacuum(retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True)
-        after = _files(_open(uri))
+        deleted = _open(table.uri).vacuum(
+            retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
+        )
+        after = _files(_open(table.uri))
     except CommitFailedError:
         return Maintained(name, busy=True)
     return Maintained(name, _rows(after), before.num_rows, after.num_rows, len(deleted))

@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 
 from expectations.evidence import require_own_specification
 from expectations.verdict import Verdict, read_verdict
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant
-from shedding.tables import Table, holds
+from shedding.tables import holds
 
 STAMP = pa.timestamp("us", "UTC")
 
@@ -38,7 +39,7 @@ def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, r
     rows, runs = _judged_rows(settings, query, slot, recorded)
     require_own_specification(query, slot, runs)
     policy = _policy(runs, recorded)
-    table = Table(settings.table("published", query.name), ("slot",))
+    table = warehouse.published(settings, query.name)
     _refuse_narrowing(query, table.schema(), _published(query, rows, slot, policy, run_id, 1).schema)
     version, _ = table.revise(
         lambda revision: _published(query, rows, slot, policy, run_id, revision),
@@ -59,7 +60,7 @@ def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict
     kept = rows.drop_columns(["slot", "leg"])
     for name, value in (("policy", policy), ("run_id", run_id), ("verdict", verdict.reason), ("slot", slot_name(slot))):
         kept = kept.append_column(name, pa.array([value] * count, pa.string()))
-    table = Table(settings.table("quarantine", query.name), ("slot",))
+    table = warehouse.quarantined_slots(settings, query.name)
     metadata = {**_metadata(query, slot, verdict, run_id), "policy": policy, "reason": verdict.reason}
     return table.replace(kept, {"slot": slot_name(slot)}, metadata)
 
@@ -67,9 +68,9 @@ def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict
 def _judged_rows(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict) -> tuple[pa.Table, pa.Table]:
     """The rows that the verdict judged, at the version it judged them, in a fixed order; and their run rows."""
     where = [("slot", "=", slot_name(slot)), ("leg", "=", verdict.leg)]
-    rows = Table(settings.table("results", query.name)).read(where, version=verdict.results_version)
+    rows = warehouse.results(settings, query.name).read(where, version=verdict.results_version)
     told = ["leg", "policy", "spec_fingerprint"]
-    runs = Table(settings.table("runs", query.name)).read(where, told, version=verdict.runs_version)
+    runs = warehouse.runs(settings, query.name).read(where, told, version=verdict.runs_version)
     order = [("window_start", "ascending"), *((key, "ascending") for key in query.group_by)]
     return rows.take(pc.sort_indices(rows, order)), runs
 

@@ -21,6 +21,7 @@ from expectations.evidence import Evidence, load_evidence, micros, numbers, posi
 from expectations.observations import absent_keys, judged_errors, silent_rows, window_laws_of
 from expectations.repair_plan import Repair, plan_repair
 from expectations.verdict import read_verdict
+from shedding import warehouse
 from shedding.answers.answer import largest
 from shedding.config import Settings
 from shedding.ingest.side import Side, sides_of
@@ -31,7 +32,6 @@ from shedding.spec import Catalog
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant, parse_instant
-from shedding.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -199,11 +199,11 @@ def _write(settings: Settings, evidence: Evidence, mended: _Mended, plan: Repair
     rows = mended.rows
     for name, value in {"leg": mended.leg, "slot": slot}.items():
         rows = rows.append_column(name, pa.array([value] * rows.num_rows, pa.string()))
-    results = Table(settings.table("results", query.name), ("slot", "leg"))
+    results = warehouse.results(settings, query.name)
     judged = results.read([("slot", "=", slot), ("leg", "!=", mended.leg)], version=evidence.results_version)
     whole = pa.concat_tables([judged, rows], promote_options="permissive")
     version = results.replace(whole, {"slot": slot}, metadata)
-    runs = Table(settings.table("runs", query.name), ("slot",))
+    runs = warehouse.runs(settings, query.name)
     old = runs.read([("slot", "=", slot)], version=evidence.runs_version)
     told = _run_rows(old, evidence, mended, plan, {"run_id": run_id, "results_version": version}, seconds)
     runs.replace(told, {"slot": slot}, metadata)

@@ -6,13 +6,13 @@ when the rows that are visible now have another one. No clock is involved.
 
 from __future__ import annotations
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.ingest.side import sides_of
 from shedding.planning.fingerprints import raw_fingerprint
 from shedding.spec import Catalog
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import parse_instant
-from shedding.tables import Table
 
 
 def stale_slots(settings: Settings, catalog: Catalog, query: str) -> list[int]:
@@ -22,7 +22,7 @@ def stale_slots(settings: Settings, catalog: Catalog, query: str) -> list[int]:
     `schedule.every` that began where no slot does now are of no slot that could be computed again.
     """
     spec = catalog.query(query)
-    runs = Table(settings.table("runs", query))
+    runs = warehouse.runs(settings, query)
     sides = sides_of(settings, catalog, spec)
     reach = [s.arrivals.watermark - s.dataset.allowed_lateness for s in sides if s.arrivals.watermark is not None]
     if len(reach) < len(sides) or not runs.exists():

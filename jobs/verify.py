@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from expectations.verdict import Verdict, read_verdict
+from shedding import warehouse
 from shedding.answers.slot import answer_sides
 from shedding.compare.promise import APPROVED, PASSED, REPAIRED, broken_promises, promise_lines
 from shedding.compare.verification import SCHEMA, published_answer, stated_limits, verified_window
@@ -31,7 +32,6 @@ from shedding.planning.fingerprints import raw_fingerprint, spec_fingerprint
 from shedding.spec import Catalog, QuerySpec, load_catalog
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant, parse_instant
-from shedding.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,7 +103,7 @@ def verify(
     for one in chosen:
         progress(f"slot {format_instant(one.slot)}")
         rows = _verified(settings, spec, sides, one, SlotScan(spark(), settings, spec))
-        table = Table(settings.table("verifications", spec.name), ("slot",))
+        table = warehouse.verifications(settings, spec.name)
         table.replace(rows, {"slot": slot_name(one.slot)}, {"run_id": run_id, "slot": slot_name(one.slot)})
         parts.append(rows)
     found = pa.concat_tables(parts) if parts else SCHEMA.empty_table()
@@ -122,7 +122,7 @@ def judged_slots(
     settings: Settings, query: QuerySpec, sides: Sequence[Side], span: tuple[int, int]
 ) -> tuple[list[JudgedSlot], dict[str, int]]:
     """The slots of [start, end) that can be verified, oldest first; and how many cannot, by the reason."""
-    runs = Table(settings.table("runs", query.name))
+    runs = warehouse.runs(settings, query.name)
     version = _visible_version(settings, query)
     if version is None or not runs.exists():
         raise DataError(f"nothing of {query.name} is published; run `sluice run {query.name} --from T --to T` first")
@@ -144,7 +144,7 @@ def judged_slots(
 
 def _visible_version(settings: Settings, query: QuerySpec) -> int | None:
     """The version of what consumers read; None where nothing was published."""
-    return Table(settings.table("published", query.name)).version()
+    return warehouse.published(settings, query.name).version()
 
 
 def _not_comparable(query: QuerySpec, sides: Sequence[Side], slot: int, run: Mapping[str, Any]) -> str:
@@ -166,7 +166,7 @@ def _judged(
 ) -> JudgedSlot | str:
     """The slot with the verdict that published it, or why its newest run is not the one that is published."""
     where = [("slot", "=", slot_name(slot))]
-    told = Table(settings.table("published", query.name)).read(where, ["run_id", "revision"], version)
+    told = warehouse.published(settings, query.name).read(where, ["run_id", "revision"], version)
     if not told.num_rows:
         return "not published"
     try:
@@ -185,7 +185,7 @@ def _verified(settings: Settings, query: QuerySpec, sides: Sequence[Side], one: 
     exactly = query.shed.model_copy(update={"policy": EXACT, "compare": []})
     made = answer_sides(settings, query.model_copy(update={"shed": exactly, "top": None}), one.slot, sides, scans)
     where = [("slot", "=", slot_name(one.slot))]
-    published = Table(settings.table("published", query.name)).read(where, version=one.published_version)
+    published = warehouse.published(settings, query.name).read(where, version=one.published_version)
     limits = stated_limits(query.gate)
     shared = {
         "slot": slot_name(one.slot), "verdict": one.kind, "run_id": one.verdict.run_id, "revision": one.revision,

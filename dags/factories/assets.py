@@ -24,8 +24,8 @@ def announce_version(settings: Settings, asset: Asset) -> Callable[[Any, Any], N
     """A post-execute hook that puts the table's Delta version on the asset's event."""
 
     def announce(context: Any, _result: Any) -> None:
-        from shedding.tables import Table
+        from shedding import warehouse
 
-        context["outlet_events"][asset].extra = {"version": Table(settings.table(*asset.name.split("/"))).version()}
+        context["outlet_events"][asset].extra = {"version": warehouse.named(settings, asset.name).version()}
 
     return announce

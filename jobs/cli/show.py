@@ -18,10 +18,10 @@ from shedding.stores import folders
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from shedding.tables import Table
+
 SORTED_BY = 6
 MOST = 2**62
-OF_DATASETS = ("raw", "concepts", "quarantine", "ingests")
-OF_QUERIES = ("published", "results", "runs", "verdicts", "panes", "verifications")
 TIMES = ("window_start", "pane_start", "at", "event_time")
 
 
@@ -51,7 +51,7 @@ def newest_rows(settings: Settings, name: str, *, window: int | None = None, lim
     import pyarrow as pa
     from deltalake import DeltaTable, QueryBuilder
 
-    location = _location(settings, name)
+    location = _table(settings, name).uri
     settings.require_warehouse()
     if not DeltaTable.is_deltatable(location):
         raise DataError(_nothing_there(settings, name))
@@ -75,27 +75,31 @@ def newest_rows(settings: Settings, name: str, *, window: int | None = None, lim
     return found
 
 
-def _location(settings: Settings, name: str) -> str:
+def _table(settings: Settings, name: str) -> Table:
+    from shedding import warehouse
+
     parts = PurePosixPath(name).parts
     if len(parts) < 2 or ".." in parts or name.startswith("/"):
         raise SluiceError(f"{name!r} names no table; write e.g. published/QUERY, runs/QUERY or quarantine/DATASET")
-    return settings.table(*parts)
+    return warehouse.named(settings, "/".join(parts))
 
 
 def _nothing_there(settings: Settings, name: str) -> str:
-    from shedding.tables import Table
+    from shedding import warehouse
 
     kind, _, owner = name.partition("/")
-    if kind not in (*OF_DATASETS, *OF_QUERIES):
-        kinds = [*OF_QUERIES, *OF_DATASETS]
+    of_datasets = [table.name for table in warehouse.OF_DATASET]
+    kinds = list(dict.fromkeys([*(table.name for table in warehouse.OF_QUERY), *of_datasets]))
+    if kind not in kinds:
         return f"there is no kind of table {kind!r}{did_you_mean(kind, kinds)}; kinds: {', '.join(kinds)}"
-    below = [table for table in folders(_location(settings, name)) if Table(settings.table(name, table)).exists()]
+    below = [f"{name}/{folder}" for folder in folders(_table(settings, name).uri)]
+    below = [table for table in below if warehouse.named(settings, table).exists()]
     if below:  # a dataset has a table of counts for each set of keys
-        return f"{name} is several tables; name one: {', '.join(f'{name}/{table}' for table in below)}"
-    near = did_you_mean(owner, [table for table in folders(settings.table(kind)) if table != owner])
+        return f"{name} is several tables; name one: {', '.join(below)}"
+    near = did_you_mean(owner, [table for table in folders(warehouse.named(settings, kind).uri) if table != owner])
     if kind == "quarantine":
         return f"{name} holds nothing{near}: no row of a dataset and no slot of a query {owner} was refused"
-    if kind in OF_DATASETS:
+    if kind in of_datasets:
         return f"{name} holds nothing yet{near}; fill it with: sluice ingest {owner.partition('/')[0]}"
     command = "verify" if kind == "verifications" else "run"
     return f"{name} holds nothing yet{near}; fill it with: sluice {command} {owner} --from T --to T"

@@ -48,10 +48,10 @@ def dataset_status(settings: Settings, name: str) -> dict[str, Any]:
 def query_status(settings: Settings, name: str) -> dict[str, Any]:
     """The newest judged slot with the last verdict on it, and how many slots are published."""
     from expectations.verdict import read_verdict
-    from shedding.tables import Table
+    from shedding import warehouse
 
-    published = Table(settings.table("published", name))
-    verdicts = Table(settings.table("verdicts", name))
+    published = warehouse.published(settings, name)
+    verdicts = warehouse.verdicts(settings, name)
     slots = set(published.read(columns=["slot"])["slot"].to_pylist()) if published.exists() else set()
     status: dict[str, Any] = {"query": name, "last_slot": None, "last_verdict": "none", "slots_published": len(slots)}
     rows = verdicts.read(columns=["slot", "at", "run_id"]).to_pylist() if verdicts.exists() else []

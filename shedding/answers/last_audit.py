@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shedding import warehouse
 from shedding.answers.run_record import LegWindow
 from shedding.answers.scores import missing_keys
 from shedding.config import Settings
@@ -24,7 +25,6 @@ from shedding.planning.fingerprints import asks_the_last_audit, raw_fingerprint,
 from shedding.risk import SpotCheck, WindowRecord, claims, decided_by, window_laws
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
-from shedding.tables import Table
 
 PARTS = ("mean_error", "p95_error", "worst_error", "coverage", "estimates")
 TOP_MISSED = "audit_top_missed"
@@ -171,7 +171,7 @@ def _recorded(
     settings: Settings, query: QuerySpec, sides: Sequence[Side], audit: int
 ) -> list[Mapping[str, Any]] | None:
     """What the audited slot's own run recorded; None where it never ran, or of other rows or another specification."""
-    runs, leg = Table(settings.table("runs", query.name)), query.shed.policy
+    runs, leg = warehouse.runs(settings, query.name), query.shed.policy
     if not runs.exists():
         return None
     where = [("slot", "=", slot_name(audit)), ("leg", "=", leg)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shedding import warehouse
 from shedding.answers.answer import Answer, top_keys
 from shedding.answers.join import measures_by_side
 from shedding.answers.last_audit import Trust
@@ -32,7 +33,6 @@ from shedding.planning.priors import Priors, expected_rows
 from shedding.risk import SpotCheck, window_record
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.timeline import slot_name
-from shedding.tables import Table
 
 Floats = npt.NDArray[np.float64]
 COSTS = ("total_rows", "rows_read", "bytes_read")
@@ -78,8 +78,8 @@ class SlotAnswer:
         budget = query.shed.budget.model_dump(exclude_none=True)
         metadata = {"run_id": run_id, "policy": query.shed.policy, "budget": budget, "salt": query.dataset}
         shared = {**self.shared, "run_id": run_id, "seconds": seconds}
-        results = Table(settings.table("results", query.name), ("slot", "leg"))
-        runs = Table(settings.table("runs", query.name), ("slot",))
+        results = warehouse.results(settings, query.name)
+        runs = warehouse.runs(settings, query.name)
         rows = results_rows(self.slot, self.windows, query.measures)
         version = results.replace(rows, where, metadata)
         told = run_rows(self.slot, self.windows, query.measures, {**shared, "results_version": version})

@@ -14,21 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import pyarrow as pa
-
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.spec.times import UNITS, parse_instant
-from shedding.tables import Table
 
 HOUR = UNITS["hour"]
-_TIME = pa.timestamp("us", tz="UTC")
-LOG_SCHEMA = pa.schema([
-    ("at", _TIME), ("seq", pa.int64()), ("source_id", pa.string()), ("name", pa.string()),
-    ("content_hash", pa.string()), ("state", pa.string()), ("rows_read", pa.int64()), ("kept", pa.int64()),
-    ("excluded", pa.int64()), ("quarantined", pa.int64()), ("bytes", pa.int64()), ("first_event", _TIME),
-    ("last_event", _TIME), ("reached", _TIME), ("hours", pa.string()), ("concepts", pa.list_(pa.string())),
-    ("interval_start", _TIME), ("interval_end", _TIME), ("detail", pa.string()),
-])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,11 +74,6 @@ class Source:
         }  # fmt: skip
 
 
-def log_table(settings: Settings, dataset: str) -> Table:
-    """The arrivals log of a dataset."""
-    return Table(settings.table("ingests", dataset))
-
-
 @dataclass(frozen=True)
 class Arrivals:
     """A pinned snapshot of a dataset's log; a later ingest does not change it.
@@ -106,7 +91,7 @@ class Arrivals:
     @classmethod
     def load(cls, settings: Settings, dataset: str) -> Arrivals:
         """The snapshot as of now; empty where nothing was ever ingested."""
-        table = log_table(settings, dataset)
+        table = warehouse.ingests(settings, dataset)
         version = table.version()
         if version is None:
             return cls()

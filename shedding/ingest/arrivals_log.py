@@ -8,10 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from shedding import warehouse
 from shedding.config import Settings
-from shedding.ingest.arrivals import LOG_SCHEMA, log_table
 from shedding.spec.times import as_datetime
 
+_SCHEMA = warehouse.ingests.schema
 _TIMES = ("first_event", "last_event", "reached", "interval_start", "interval_end")
 
 
@@ -20,15 +21,15 @@ def write_log(settings: Settings, dataset: str, rows: Sequence[Mapping[str, Any]
 
     Each row's `seq` is one above the log's version at the time, so whoever read a row writes a later one.
     """
-    table = log_table(settings, dataset)
+    table = warehouse.ingests(settings, dataset)
     version = table.version()
     seq = 1 if version is None else version + 2
     complete = []
     for row in rows:
         moments = {name: as_datetime(row[name]) for name in _TIMES if row.get(name) is not None}
-        complete.append({**dict.fromkeys(LOG_SCHEMA.names), **row, **moments, "at": at, "seq": seq})
+        complete.append({**dict.fromkeys(_SCHEMA.names), **row, **moments, "at": at, "seq": seq})
     states = sorted({str(row["state"]) for row in rows})
-    return table.append(pa.Table.from_pylist(complete, schema=LOG_SCHEMA), {"dataset": dataset, "states": states})
+    return table.append(pa.Table.from_pylist(complete, schema=_SCHEMA), {"dataset": dataset, "states": states})
 
 
 def watermark_row(interval: tuple[int, int]) -> dict[str, Any]:

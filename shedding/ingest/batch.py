@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as fn
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import DataError, FilesError
 from shedding.ingest.append import append
@@ -158,7 +159,7 @@ def _write_raw(
     seen = Observation("kept") if dataset.exclude or records.most is None else None
     rows = refined.kept(seen)
     partition_by = partition_columns(dataset)
-    uri = settings.table("raw", dataset.name)
+    uri = warehouse.raw(settings, dataset.name).uri
     if dataset.layout.kind == "ranked":
         rows = ranked(rows, dataset, total)
         append(rows, uri, partition_by, metadata, file_rows(total), indexed=len(LEADING) + 1)
@@ -181,7 +182,7 @@ def _write_broken(
     """Write the broken records and count all, a second look at the source that only a batch with other than kept
     records pays for.
     """
-    uri = settings.table("quarantine", refined.dataset.name)
+    uri = warehouse.quarantined_rows(settings, refined.dataset.name).uri
     names = by_source({source_number(source): intake.name for source, intake in parts.items()})
     ids = by_source({source_number(source): source for source in parts})
     seen = Observation("broken")

@@ -7,6 +7,7 @@ import math
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import NotReadyError
 from shedding.ingest.arrivals import Arrivals
@@ -17,19 +18,14 @@ from shedding.tables import Table
 LEAST_U = "least_u"
 
 
-def concept_table(settings: Settings, keyset: KeySet) -> Table:
-    """Where the counts of a key set are kept."""
-    return Table(settings.table("concepts", keyset.dataset, keyset.id), ("event_date",))
-
-
 def add_counts(settings: Settings, keyset: KeySet, counts: pa.Table) -> None:
     """Add counts of sources that have none yet, in one commit."""
-    concept_table(settings, keyset).append(_stored(counts), {"dataset": keyset.dataset, "keys": keyset.keys})
+    _table(settings, keyset).append(_stored(counts), {"dataset": keyset.dataset, "keys": keyset.keys})
 
 
 def replace_counts(settings: Settings, keyset: KeySet, counts: pa.Table, sources: list[str]) -> None:
     """Make `counts` all there is of the sources, whatever an earlier attempt left; one commit a source."""
-    table = concept_table(settings, keyset)
+    table = _table(settings, keyset)
     for source in sources:
         own = _stored(counts.filter(pc.equal(counts["_source"], source)))
         table.replace(own, {"_source": source}, {"dataset": keyset.dataset, "keys": keyset.keys})
@@ -47,7 +43,7 @@ def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arriva
             f"key set {keyset.id} of dataset {keyset.dataset} is not counted for all its sources; "
             f"run `sluice ingest {keyset.dataset}` to catch up"
         )
-    table = concept_table(settings, keyset)
+    table = _table(settings, keyset)
     counts = ["rows", *(f"rows_{column}" for column in keyset.counted)]
     groups = ["pane_start", *keyset.keys]
     schema = table.schema()
@@ -71,6 +67,10 @@ def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arriva
     return known.select([*keyset.keys, "pane_start", *counts, LEAST_U]).sort_by(
         [(name, "ascending") for name in groups]
     )
+
+
+def _table(settings: Settings, keyset: KeySet) -> Table:
+    return warehouse.concepts(settings, keyset.dataset, keyset.id)
 
 
 def _empty(names: list[str]) -> pa.Table:

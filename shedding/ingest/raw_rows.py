@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import NotReadyError
 from shedding.ingest.arrivals import Arrivals
@@ -28,7 +29,7 @@ def read_raw(
         raise NotReadyError(f"dataset {dataset.name} has no rows yet; run `sluice ingest {dataset.name}` first")
     if not any(source.kept for source in arrivals.visible):
         return empty_raw(spark, dataset)
-    rows = spark.read.format("delta").load(settings.table("raw", dataset.name))
+    rows = spark.read.format("delta").load(warehouse.raw(settings, dataset.name).uri)
     check_numbered(settings, dataset.name, dict(rows.dtypes).get("_source", ""))
     rows = rows.where(partitions_of(dataset, start, end)).where(
         (fn.col("event_time") >= fn.timestamp_micros(fn.lit(start)))

@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import SpecError
 from shedding.ingest.arrivals import HOUR
@@ -26,7 +27,7 @@ _HOURLY = ["_source", "hour", "rows", "first", "last"]
 
 def written(spark: SparkSession, settings: Settings, dataset: DatasetSpec, sources: list[str]) -> DataFrame:
     """The raw rows of some sources, read back from the table as they were stored."""
-    rows = spark.read.format("delta").load(settings.table("raw", dataset.name))
+    rows = spark.read.format("delta").load(warehouse.raw(settings, dataset.name).uri)
     return rows.where(fn.col("_source").isin([source_number(source) for source in sources]))
 
 

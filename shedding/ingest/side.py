@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import NotReadyError
 from shedding.ingest.arrivals import HOUR, Arrivals
@@ -20,7 +21,6 @@ from shedding.spec.keyset import KeySet, keyset_of
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import Timeline
 from shedding.spec.times import as_datetime, format_date
-from shedding.tables import Table
 
 _DEEPEST = b"deepest_rank"
 
@@ -65,10 +65,10 @@ class Side:
         """
         from deltalake import DeltaTable
 
-        uri = self.settings.table("raw", self.dataset.name)
-        if not Table(uri).exists():
+        raw = warehouse.raw(self.settings, self.dataset.name)
+        if not raw.exists():
             return 0
-        files = pa.table(DeltaTable(uri).get_add_actions(flatten=True)).to_pylist()
+        files = pa.table(DeltaTable(raw.uri).get_add_actions(flatten=True)).to_pylist()
         dates = format_date(start), format_date(max(start, end - 1))
         low, high = as_datetime(start), as_datetime(end)
         total = 0
@@ -93,7 +93,7 @@ class Side:
 
     def types(self) -> dict[str, pa.DataType]:
         """The type of each raw column; NotReadyError where nothing was ever ingested."""
-        schema = Table(self.settings.table("raw", self.dataset.name)).schema()
+        schema = warehouse.raw(self.settings, self.dataset.name).schema()
         if schema is None:
             name = self.dataset.name
             raise NotReadyError(f"dataset {name} has no rows yet; run `sluice ingest {name}` first")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import DataError
 
@@ -19,8 +20,9 @@ def check_numbered(settings: Settings, dataset: str, kind: str) -> None:
     Hidden rows could not be told from visible ones there.
     """
     if "string" in kind:
-        places = ", ".join(settings.table(place, dataset) for place in ("raw", "ingests", "concepts"))
+        kinds = warehouse.raw, warehouse.ingests, warehouse.concepts
+        places = [kind(settings, dataset).uri for kind in kinds]
         raise DataError(
-            f"{settings.table('raw', dataset)} was written by an older version, which named sources by text; "
-            f"remove {places} and ingest the files again"
+            f"{places[0]} was written by an older version, which named sources by text; "
+            f"remove {', '.join(places)} and ingest the files again"
         )

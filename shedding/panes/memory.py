@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.estimates.moments import Moments
 from shedding.ingest.side import Side, deepest_of, needed_counts
@@ -26,7 +27,6 @@ from shedding.rates import Rates
 from shedding.scan.exact_sums import ExactSums
 from shedding.spec.query import MeasureSpec, QuerySpec
 from shedding.spec.timeline import Block, slot_blocks, slot_name
-from shedding.tables import Table
 
 EXACT = "exact"
 TAIL = ".tail"
@@ -86,7 +86,7 @@ class Memory:
         suffix: str = "",
     ) -> None:
         self.query, self.side, self.measures = query, side, list(measures)
-        self._table = Table(settings.table("panes", query.name), ("slot", "leg"))
+        self._table = warehouse.panes(settings, query.name)
         self._scans, self._suffix = scans, suffix
         self._cache: dict[tuple[int, str], Panes] = {}
         self._sought: set[tuple[int, str]] = set()

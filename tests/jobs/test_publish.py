@@ -304,7 +304,7 @@ def _is_write(called: ast.expr) -> bool:
 
 def _mentions_published(part: ast.expr, named: dict[str, list[ast.expr]], deep: int = 3) -> bool:
     for node in ast.walk(part):
-        if isinstance(node, ast.Constant) and node.value == "published":
+        if (isinstance(node, ast.Constant) and node.value == "published") or ast.unparse(node) == "warehouse.published":
             return True
         values = named.get(node.id, []) if deep and isinstance(node, ast.Name) else []
         if any(_mentions_published(value, named, deep - 1) for value in values):

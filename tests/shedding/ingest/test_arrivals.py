@@ -9,8 +9,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shedding import warehouse
 from shedding.config import Settings
-from shedding.ingest.arrivals import HOUR, LOG_SCHEMA, Arrivals
+from shedding.ingest.arrivals import HOUR, Arrivals
 from shedding.ingest.arrivals_log import watermark_row, write_log
 from shedding.spec.times import as_datetime
 
@@ -19,7 +20,7 @@ NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 def row(state: str, source: str, seq: int, name: str = "", content: str = "", **more: Any) -> dict[str, Any]:
     known = {"state": state, "source_id": source, "seq": seq, "name": name or source, "content_hash": content or source}
-    return dict.fromkeys(LOG_SCHEMA.names) | known | {"at": NOW} | more
+    return dict.fromkeys(warehouse.ingests.schema.names) | known | {"at": NOW} | more
 
 
 def committed(source: str, seq: int, hours: dict[int, int], **more: Any) -> dict[str, Any]:
