@@ -34,10 +34,12 @@ def ending_at_once(line: str) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    _interrupted.clear()
     before = signal.signal(signal.SIGINT, end), signal.signal(signal.SIGALRM, end)
     try:
         yield
     finally:
+        signal.alarm(0)
         signal.signal(signal.SIGINT, before[0])
         signal.signal(signal.SIGALRM, before[1])
 
@@ -55,8 +57,8 @@ def was_interrupted() -> bool:
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     _interrupted.set()
-    signal.alarm(
-        PATIENCE_SECONDS
-    )  # Python drops what is raised in a destructor, and a Java that is gone may be waited for
+    if signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:  # `ending_at_once` waits for it
+        # Python drops what is raised in a destructor, and a clean-up may wait for a Java that is gone.
+        signal.alarm(PATIENCE_SECONDS)
     logging.disable(logging.CRITICAL)  # Py4J logs the interrupt, with all its frames, before it passes it on
     raise KeyboardInterrupt

@@ -63,6 +63,12 @@ def test_it_is_one_line(run: str) -> None:
     assert (process.returncode, said) == (130, "sluice: error: interrupted\n")
 
 
+def test_outside_a_command_nothing_ends_the_process_later() -> None:
+    script = "import signal, time, shedding.interruption as i; i.PATIENCE_SECONDS = 1; i.raise_quietly()\n"
+    script += "try: signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt: time.sleep(2); print('lives')"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout == b"lives\n"
+
+
 @pytest.mark.spark
 def test_while_spark_runs_it_is_one_line(tmp_path: Path) -> None:
     specs = write_specs(tmp_path / "specs", [generated_trips(3_000_000, "1 hour")], [])
