@@ -10,6 +10,7 @@ from shedding.policies.cod import ConceptDriven
 from shedding.policies.exact import Exact
 from shedding.policies.goal import Goal, GoalName
 from shedding.policies.k_optimal import KOptimal
+from shedding.policies.load_aware import LoadAware
 from shedding.policies.optimal import Optimal
 from shedding.policies.policy import Policy
 from shedding.policies.posterior import Posterior
@@ -27,6 +28,7 @@ POLICIES: Mapping[str, Callable[[Goal, int], Policy]] = {
     "optimal": lambda goal, _: Optimal(goal),
     "k_optimal": KOptimal,
     "posterior": lambda goal, _: Posterior(goal),
+    "load_aware": lambda goal, _: LoadAware(goal),
 }
 """Registry: name -> how to make the policy from its goal and number of groups."""
 

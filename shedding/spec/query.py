@@ -15,7 +15,7 @@ from shedding.spec.timeline import Timeline
 from shedding.spec.times import Duration, format_duration
 
 MOST_PANES = 100_000
-PolicyName = Literal["exact", "uniform", "proportional", "cod", "optimal", "k_optimal", "posterior"]
+PolicyName = Literal["exact", "uniform", "proportional", "cod", "optimal", "k_optimal", "posterior", "load_aware"]
 Fraction = Annotated[Number, Field(gt=0, le=1)]
 
 
