@@ -121,7 +121,7 @@ def broken_values(evidence: Evidence, measure: MeasureSpec) -> Array:
     rows, name = evidence.answer, measure.name
     value, error = numbers(rows, name), numbers(rows, f"{name}_error")
     low, high = numbers(rows, f"{name}_low"), numbers(rows, f"{name}_high")
-    number = np.isfinite(value) | (np.isinf(value) & (measure.traits.state == "extreme"))
+    number = np.isfinite(value) | (np.isinf(value) & measure.traits.infinite)
     whole = number & (low <= value) & (value <= high) & ~np.isnan(error)
     if measure.traits.nullable:
         whole |= rows[name].is_null(nan_is_null=False).to_numpy()

@@ -117,6 +117,37 @@ def test_an_aggregate_is_known_by_its_name_in_its_own_file_and_in_the_specificat
     assert told == {}
 
 
+def test_what_panes_keep_of_a_measure_is_known_in_its_own_file_and_in_the_specification_only() -> None:
+    names = {traits.state.name for traits in AGGREGATES.values() if traits.state is not None}
+    constants = {name.upper() for name in names}
+    known = {
+        str(file.relative_to(ROOT)): sorted(words)
+        for file in files("shedding", "expectations", "jobs", "dags", "infra")
+        if "panes/states" not in file.as_posix()
+        and room_of(".".join(file.relative_to(ROOT).with_suffix("").parts)) != "spec"
+        and (
+            words := (compared_words(file) & names) | (compared_attributes(file) & {"state"}) | (uses(file) & constants)
+        )
+    }
+    assert known == {}
+
+
+def uses(file: Path) -> set[str]:
+    """The names that a file reads."""
+    return {node.id for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Name)}
+
+
+def compared_attributes(file: Path) -> set[str]:
+    """The attributes that a file compares with anything but None."""
+    compared = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Compare) and not any(
+            isinstance(part, ast.Constant) and part.value is None for part in node.comparators
+        ):
+            compared |= {part.attr for part in (node.left, *node.comparators) if isinstance(part, ast.Attribute)}
+    return compared
+
+
 def compared_words(file: Path) -> set[str]:
     """The words that a file compares anything with."""
     found = set()

@@ -86,5 +86,5 @@ def _verified(query: QuerySpec) -> str:
 
 
 def _measure(measure: MeasureSpec) -> str:
-    what = {"count": "rows", "ratio": f"{measure.column} / {measure.over}"}.get(measure.agg, measure.column)
+    what = f"{measure.column} / {measure.over}" if measure.over else measure.column or "rows"
     return f"`{measure.name}` ({measure.agg} of {what})"

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from shedding.answers.answer import Answer
 from shedding.estimates import Estimate
+from shedding.panes.states import WindowSums
 from shedding.panes.windows import WindowSample
 from shedding.spec.query import MeasureSpec, QuerySpec
 
@@ -72,10 +73,10 @@ def joined_answer(
 def _scaled(side: Answer, measure: MeasureSpec, others: Floats) -> Estimate:
     """The side's sum, each row taken once with every row of the other side; exact ones are rounded once, at the end."""
     estimate = side.estimates[measure.name].scaled(others)
-    total = side.sample.measures[measure.name].total
-    if total is None or not side.exact.any():
+    kept = side.sample.measures[measure.name]
+    if not isinstance(kept, WindowSums) or not side.exact.any():
         return estimate
-    value = total.times(others.astype(np.int64)).rounded()
+    value = kept.total.times(others.astype(np.int64)).rounded()
     known = side.exact & ~np.isnan(estimate.value)
     parts = ((estimate.value, value), (estimate.low, value), (estimate.high, value), (estimate.deviation, 0.0))
     return Estimate(*(np.where(known, exact, told) for told, exact in parts))

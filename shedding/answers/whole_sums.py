@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from shedding.errors import DataError
 from shedding.ingest.side import Side
+from shedding.panes.states import WindowSums
 from shedding.panes.windows import WindowSample
 from shedding.spec.query import MeasureSpec
 
@@ -28,8 +29,9 @@ def refuse_rounded(sums: Sequence[Sequence[MeasureSpec]], samples: Sequence[Wind
     """
     for at, (sample, own) in enumerate(zip(samples, sums, strict=True)):
         for measure in own:
-            total = sample.measures[measure.name].total
-            assert total is not None
+            kept = sample.measures[measure.name]
+            assert isinstance(kept, WindowSums)
+            total = kept.total
             if len(samples) > 1:
                 total = total.times(samples[1 - at].rows.astype(np.int64))
             nearest, rest = total.pair()

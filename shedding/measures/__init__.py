@@ -10,6 +10,7 @@ One aggregate a file, by its name in YAML; what may be asked of it without knowi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from shedding.measures.avg import Avg
 from shedding.measures.base import CONFIDENCE, Learnable, Measure, value_rates
@@ -24,7 +25,7 @@ from shedding.spec.query import MeasureSpec
 
 __all__ = ["CONFIDENCE", "MEASURES", "Learnable", "Measure", "learnable", "measure_of", "value_rates"]
 
-MEASURES: Mapping[Aggregate, Callable[[MeasureSpec], Measure]] = {
+MEASURES: Mapping[Aggregate, Callable[[MeasureSpec], Measure[Any]]] = {
     "avg": Avg,
     "sum": Sum,
     "count": Count,
@@ -37,12 +38,12 @@ MEASURES: Mapping[Aggregate, Callable[[MeasureSpec], Measure]] = {
 """Registry: an aggregate's name -> how to make the measure from its specification."""
 
 
-def measure_of(spec: MeasureSpec) -> Measure:
+def measure_of(spec: MeasureSpec) -> Measure[Any]:
     """The measure that a specification names."""
     return MEASURES[spec.agg](spec)
 
 
-def learnable(spec: MeasureSpec) -> Learnable:
+def learnable(spec: MeasureSpec) -> Learnable[Any]:
     """The same for an aggregate that is estimated."""
     measure = measure_of(spec)
     assert isinstance(measure, Learnable), f"{spec.agg} is not estimated"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,25 +13,28 @@ from shedding.arrays import positive, quotient
 from shedding.errors import DataError
 from shedding.estimates import Estimate, Sampled, Strata
 from shedding.estimates.moments import Moments
-from shedding.panes.windows import WindowSample, WindowStat
+from shedding.panes.states import WindowStat
+from shedding.panes.windows import WindowSample
 from shedding.spec.query import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
+S = TypeVar("S", bound=WindowStat)
+"""What a window keeps of a measure."""
 CONFIDENCE = 0.95
 """Of every interval."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measure(ABC):
+class Measure(ABC, Generic[S]):
     """One measure of a query; arrays are over the keys of a window's sample."""
 
     spec: MeasureSpec
 
-    def stat(self, sample: WindowSample) -> WindowStat:
-        """What the window keeps of the measure."""
-        return sample.measures[self.spec.name]
+    def stat(self, sample: WindowSample) -> S:
+        """What the window keeps of the measure, by its state."""
+        return cast(S, sample.measures[self.spec.name])
 
     @abstractmethod
     def exact(self, sample: WindowSample) -> Floats:
@@ -52,7 +55,7 @@ class Measure(ABC):
         return None
 
 
-class Learnable(Measure):
+class Learnable(Measure[S]):
     """A measure that is, to first order, a mean over rows: what history learns of means it learns of it.
 
     n of N rows know an average with variance sd^2 / n (1 - n / N). So they know a ratio of sums, whose row is
@@ -61,11 +64,11 @@ class Learnable(Measure):
 
     __slots__ = ()
 
-    def row_moments(self, stat: WindowStat) -> Moments:
+    def row_moments(self, stat: S) -> Moments:
         """A window's exact values (1, K) as moments: rows, value, and row variance times (rows - 1)."""
         return stat.moments
 
-    def sampled_rows(self, stat: WindowStat, population: Floats, rates: Floats) -> Sampled:
+    def sampled_rows(self, stat: S, population: Floats, rates: Floats) -> Sampled:
         """What a sample says of the values, `population` (S, K) rows, of which a share of `rates` (S, K) was drawn."""
         return Strata(population, stat.moments).combine()
 
@@ -74,7 +77,7 @@ class Learnable(Measure):
         stat = self.stat(sample)
         return np.maximum(stat.population, stat.moments.count)
 
-    def spread_moments(self, stat: WindowStat) -> Moments:
+    def spread_moments(self, stat: S) -> Moments:
         """Moments whose spread is that of one row, in the unit of the measure."""
         return stat.moments
 
@@ -89,9 +92,3 @@ def value_rates(sample: WindowSample, stat: WindowStat) -> Floats:
         return positive(sample.rate)
     share = quotient(stat.moments.count, np.maximum(stat.population, stat.moments.count), 1.0)
     return positive(share)
-
-
-def exact_total(sums: Any) -> Floats:
-    """The doubles nearest to a window's exact sums."""
-    assert sums is not None
-    return np.asarray(sums.rounded())

@@ -5,10 +5,11 @@ from __future__ import annotations
 from shedding.arrays import Floats, positive
 from shedding.estimates import Estimate, horvitz_thompson_count
 from shedding.measures.base import CONFIDENCE, Flags, Measure
+from shedding.panes.states import WindowStat
 from shedding.panes.windows import WindowSample
 
 
-class Count(Measure):
+class Count(Measure[WindowStat]):
     """The number of rows, which arrival counts: exact, also of a sample, where it did."""
 
     __slots__ = ()

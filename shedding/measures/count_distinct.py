@@ -5,10 +5,11 @@ from __future__ import annotations
 from shedding.arrays import Floats
 from shedding.errors import DataError
 from shedding.measures.base import Measure
+from shedding.panes.states import WindowStat
 from shedding.panes.windows import WindowSample
 
 
-class CountDistinct(Measure):
+class CountDistinct(Measure[WindowStat]):
     """Never estimated, and computed over whole windows: panes keep nothing of it."""
 
     __slots__ = ()

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from shedding.arrays import Floats
 from shedding.measures.base import Integers, Measure
+from shedding.panes.states import WindowExtreme
 from shedding.panes.windows import WindowSample
 
 
-class MinMax(Measure):
+class MinMax(Measure[WindowExtreme]):
     """Never estimated: no interval of a sample is true for them. Whole numbers stay whole numbers."""
 
     __slots__ = ()
@@ -27,6 +28,4 @@ class MinMax(Measure):
         return extreme if extreme.dtype == np.int64 else None
 
     def _extreme(self, sample: WindowSample) -> npt.NDArray[Any]:
-        both = self.stat(sample).extreme
-        assert both is not None
-        return np.asarray(both[0 if self.spec.agg == "min" else 1])
+        return np.asarray(self.stat(sample).extreme[0 if self.spec.agg == "min" else 1])

@@ -11,13 +11,14 @@ from shedding.estimates.moments import Moments
 from shedding.estimates.quantiles import Ordered
 from shedding.measures.base import CONFIDENCE, Learnable, value_rates
 from shedding.panes.blocks import levels_of
-from shedding.panes.windows import WindowSample, WindowStat
+from shedding.panes.states import WindowValues
+from shedding.panes.windows import WindowSample
 
 FEWEST_ROWS = 8.0
 """A sample of fewer rows says nothing of the density."""
 
 
-class Quantile(Learnable):
+class Quantile(Learnable[WindowValues]):
     """SQL's percentile, interpolated; its row has variance q (1 - q) / f^2 with the density f around it."""
 
     __slots__ = ()
@@ -45,7 +46,7 @@ class Quantile(Learnable):
         rate = value_rates(sample, stat)[values.stratum, values.key]
         return sampled_quantile(values.value, values.key, self.q, population, rate=rate, confidence=CONFIDENCE)
 
-    def row_moments(self, stat: WindowStat) -> Moments:
+    def row_moments(self, stat: WindowValues) -> Moments:
         """The exact quantile that an audit remembers, with the variance that those beside it tell."""
         if stat.levels is None and stat.moments.count.any():
             raise DataError(f"no exact quantiles of {self.spec.name} are remembered; compute its exact panes again")
@@ -56,7 +57,7 @@ class Quantile(Learnable):
         there = rows > 0
         return Moments(rows[None], np.where(there, value, 0.0)[None], np.where(there, m2, 0.0)[None])
 
-    def sampled_rows(self, stat: WindowStat, population: Floats, rates: Floats) -> Sampled:
+    def sampled_rows(self, stat: WindowValues, population: Floats, rates: Floats) -> Sampled:
         """The weighted sample's quantile; of fewer than FEWEST_ROWS rows no variance."""
         assert stat.values is not None
         drawn, values = Strata(population, stat.moments).combine(), stat.values

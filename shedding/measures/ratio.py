@@ -7,11 +7,12 @@ import numpy as np
 from shedding.arrays import Floats, positive, quotient
 from shedding.estimates import Estimate, Sampled, Strata, ratio_of_sums
 from shedding.estimates.moments import Moments
-from shedding.measures.base import CONFIDENCE, Learnable, exact_total
-from shedding.panes.windows import WindowSample, WindowStat
+from shedding.measures.base import CONFIDENCE, Learnable
+from shedding.panes.states import WindowPair
+from shedding.panes.windows import WindowSample
 
 
-class Ratio(Learnable):
+class Ratio(Learnable[WindowPair]):
     """Over the rows that have both parts; its row is (y - R x) / mean x."""
 
     __slots__ = ()
@@ -19,13 +20,11 @@ class Ratio(Learnable):
     def exact(self, sample: WindowSample) -> Floats:
         """The exact sums' quotient; nan where the denominator is 0."""
         stat = self.stat(sample)
-        return quotient(exact_total(stat.total), exact_total(stat.over_total), float("nan"))
+        return quotient(stat.total.rounded(), stat.over_total.rounded(), float("nan"))
 
     def plain(self, sample: WindowSample) -> Estimate:
         """The ratio of the estimated sums."""
         stat = self.stat(sample)
-        assert stat.over is not None
-        assert stat.cross is not None
         rows = self.value_rows(sample) if sample.known else stat.moments.count / positive(sample.rate)
         return ratio_of_sums(Strata(rows, stat.moments), Strata(rows, stat.over), stat.cross, CONFIDENCE)
 
@@ -37,10 +36,8 @@ class Ratio(Learnable):
         count = self.stat(sample).moments.count
         return np.maximum(sample.population * quotient(count, sample.sampled, 1.0), count)
 
-    def row_moments(self, stat: WindowStat) -> Moments:
+    def row_moments(self, stat: WindowPair) -> Moments:
         """The ratio, and the variance of (y - R x) / mean x."""
-        assert stat.over is not None
-        assert stat.cross is not None
         there = (stat.moments.count > 0) & (stat.over.mean != 0)
         bottom = np.where(there, stat.over.mean, 1.0)
         ratio = np.where(there, stat.moments.mean / bottom, 0.0)
@@ -49,14 +46,12 @@ class Ratio(Learnable):
             np.where(there, stat.moments.count, 0.0), ratio, np.where(there, np.maximum(residual, 0.0) / bottom**2, 0.0)
         )
 
-    def spread_moments(self, stat: WindowStat) -> Moments:
+    def spread_moments(self, stat: WindowPair) -> Moments:
         """Those of a row of the ratio: the numerator's have another unit."""
         return self.row_moments(stat)
 
-    def sampled_rows(self, stat: WindowStat, population: Floats, rates: Floats) -> Sampled:
+    def sampled_rows(self, stat: WindowPair, population: Floats, rates: Floats) -> Sampled:
         """The same of a sample; no row where the denominator is 0."""
-        assert stat.over is not None
-        assert stat.cross is not None
         top, bottom = Strata(population, stat.moments).combine(), Strata(population, stat.over).combine()
         usable = (bottom.count > 0) & (bottom.value != 0) & (bottom.rest != 0) & (bottom.mean != 0)
         below = [np.where(usable, part, 1.0) for part in (bottom.mean, bottom.rest, bottom.value)]

@@ -6,11 +6,12 @@ import numpy as np
 
 from shedding.arrays import Floats, positive
 from shedding.estimates import Estimate, Strata, horvitz_thompson_sum, stratified_mean
-from shedding.measures.base import CONFIDENCE, Learnable, exact_total
+from shedding.measures.base import CONFIDENCE, Learnable
+from shedding.panes.states import WindowSums
 from shedding.panes.windows import WindowSample
 
 
-class Sum(Learnable):
+class Sum(Learnable[WindowSums]):
     """The total of the values that are not null: their mean times their number."""
 
     __slots__ = ()
@@ -18,7 +19,7 @@ class Sum(Learnable):
     def exact(self, sample: WindowSample) -> Floats:
         """The double nearest to the exact sum; nan where every value is null."""
         stat = self.stat(sample)
-        return np.where(stat.moments.count.sum(axis=0) > 0, exact_total(stat.total), np.nan)
+        return np.where(stat.moments.count.sum(axis=0) > 0, stat.total.rounded(), np.nan)
 
     def plain(self, sample: WindowSample) -> Estimate:
         """A stratified mean scaled up where populations are known, else Horvitz-Thompson's."""

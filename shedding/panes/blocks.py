@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.keys import align
-from shedding.panes.panes import LEVELS, Panes
+from shedding.panes.panes import Panes
+from shedding.panes.states import LEVELS, Values
 from shedding.spec.query import MeasureSpec
 from shedding.spec.timeline import Block
 
@@ -66,5 +67,7 @@ def with_levels(panes: Panes, found: pa.Table, blocks: Sequence[Block], measures
             levels = np.full((len(LEVELS), len(panes)), np.nan)
             for level, part in zip(levels, LEVELS, strict=True):
                 level[target] = found.column(f"{measure.name} {part}").cast(pa.float64()).to_numpy()
-            stats[measure.name] = replace(stats[measure.name], levels=levels)
+            kept = stats[measure.name]
+            assert isinstance(kept, Values)
+            stats[measure.name] = replace(kept, levels=levels)
     return replace(panes, measures=stats)

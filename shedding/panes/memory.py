@@ -17,14 +17,13 @@ import pyarrow as pa
 
 from shedding import warehouse
 from shedding.config import Settings
-from shedding.estimates.moments import Moments
 from shedding.ingest.side import Side, deepest_of, needed_counts
 from shedding.keys import align
 from shedding.panes.blocks import level_measures, with_levels
 from shedding.panes.from_scan import Scanned
-from shedding.panes.panes import Panes, Stat
+from shedding.panes.panes import Panes
+from shedding.panes.states import state_of
 from shedding.rates import Rates
-from shedding.scan.exact_sums import ExactSums
 from shedding.spec.query import MeasureSpec, QuerySpec
 from shedding.spec.timeline import Block, slot_blocks, slot_name
 
@@ -224,7 +223,7 @@ class Memory:
         keys = align([self.side.no_keys()], self.side.keyset.keys)[0]
         types = self.side.types()
         stats = {
-            m.name: _empty_stat(m, pa.types.is_integer(types.get(m.column, pa.float64())))
+            m.name: state_of(m).empty(whole=pa.types.is_integer(types.get(m.column, pa.float64())))
             for m in self.measures
             if m.column is not None and m.traits.state is not None
         }
@@ -237,18 +236,6 @@ def _expected(legs: Sequence[Rates], pane: int) -> pa.Table | None:
         return None
     keys = legs[0].keys
     return pa.table({"pane_start": pa.array([pane] * len(keys), pa.int64()), **keys.take(np.arange(len(keys)))})
-
-
-def _empty_stat(measure: MeasureSpec, whole: bool) -> Stat:
-    nothing, moments, total = np.zeros(0), Moments.zeros(0), ExactSums.merged([], 0)
-    state = measure.traits.state
-    if state == "extreme":
-        return Stat(nothing, moments, extreme=np.zeros(0, dtype=np.int64 if whole else np.float64))
-    if state == "pair":
-        return Stat(nothing, moments, total, over=moments, over_total=total, cross=nothing)
-    if state == "values":
-        return Stat(nothing, moments, values=pa.array([], pa.list_(pa.float64())))
-    return Stat(nothing, moments, total)
 
 
 def _text(rows: pa.Table, name: str) -> Any:

@@ -22,6 +22,7 @@ from shedding.scan.fixed_point import (
     tail,
     whole,
 )
+from shedding.spec.aggregates import State
 from shedding.spec.query import MeasureSpec
 
 if TYPE_CHECKING:
@@ -51,12 +52,14 @@ class Field:
     lowest: int = FINE_EXPONENT
 
     @property
+    def state(self) -> State | None:
+        """What panes keep of the measure."""
+        return self.measure.traits.state
+
+    @property
     def _products(self) -> dict[str, str]:
         """What is summed, by the names of the sums and of the columns that hold it."""
-        if not self.measure.traits.estimated:
-            return {}
-        products = {"s": "v", "q": "vv"}
-        return products | ({"over_s": "w", "over_q": "ww", "cross": "vw"} if self.measure.over else {})
+        return {total.name: total.of for total in self.state.totals} if self.state is not None else {}
 
     def layers(self) -> list[dict[str, Column]]:
         """Columns that the aggregates read, the first layer made of raw columns and each other of those before it.
@@ -64,7 +67,7 @@ class Field:
         NaN is null, and null sums as 0. The first layer has whole numbers as they are, all others are doubles.
         """
         spec = self.measure
-        if spec.column is None or spec.traits.state is None:
+        if spec.column is None or self.state is None:
             return [{}]
         value, zero = self._number(spec.column), sf.lit(0.0)
         numbers = {self._name("x"): value}
@@ -102,10 +105,10 @@ class Field:
     def aggregates(self) -> list[Column]:
         """The aggregate columns of this measure, named `<measure>_...`."""
         name, kind = self.measure.name, self.measure.agg
-        if self.measure.traits.state is None:
+        if self.state is None:
             return []
         found = [sf.count(self._col("x")).alias(f"{name}_n")]
-        if self.measure.traits.state == "extreme":
+        if self.state.extreme:
             extreme = {"min": sf.min, "max": sf.max}[kind]
             return [*found, extreme(self._col("x")).alias(f"{name}_{kind}")]
         parts = {"": "v"} | ({"over_": "w"} if self.measure.over else {})
@@ -168,7 +171,8 @@ class Field:
 
 def fits(table: pa.Table, measure: MeasureSpec, classes: int) -> bool:
     """Whether the short way's sums of a scan are proven exact, also when up to `classes` of its groups are merged."""
-    if not measure.traits.estimated or not table.num_rows:
+    state = measure.traits.state
+    if state is None or not state.totals or not table.num_rows:
         return True
     count = _floats(table, f"{measure.name}_n")
     squares = [_floats(table, f"{measure.name}_{label}_high") for label in ("q", "over_q")[: 1 + bool(measure.over)]]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from shedding.keys import align
 from shedding.scan.exact_sums import grid_below, last_bit
 from shedding.scan.fixed_point import FINE_EXPONENT, FixedPoint, split_halves
+from shedding.spec.aggregates import State
 from shedding.spec.query import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
@@ -37,10 +38,11 @@ def row_sums(
     found["rows"] = np.bincount(place, minlength=size)
     for measure in measures:
         given = [rows.column(name) for name in columns.get(measure.name, ())]
-        if given and measure.traits.state is not None:
+        state = measure.traits.state
+        if given and state is not None:
             there = np.logical_and.reduce([_there(column) for column in given])
             parts = [_numbers(column)[there] for column in given]
-            sums = _sums(measure, parts, place[there], size)
+            sums = _sums(measure, state, parts, place[there], size)
             found |= {f"{measure.name}_{name}": column for name, column in sums.items()}
     return pa.table(found)
 
@@ -65,30 +67,29 @@ def _numbers(column: pa.ChunkedArray) -> Numbers:
     return np.asarray(filled.to_numpy())
 
 
-def _sums(measure: MeasureSpec, numbers: list[Numbers], place: Index, size: int) -> dict[str, Any]:
+def _sums(measure: MeasureSpec, state: State, numbers: list[Numbers], place: Index, size: int) -> dict[str, Any]:
     found: dict[str, Any] = {"n": np.bincount(place, minlength=size)}
-    if measure.traits.state == "extreme":
+    if state.extreme:
         return found | {measure.agg: _extreme(measure.agg, numbers[0], place, size)}
-    parts = [part.astype(np.float64) for part in numbers]
-    value = parts[0]
-    found["largest"] = _extreme("max", np.abs(value), place, size)
-    factors: dict[str, tuple[Floats, ...]] = {"q": (value, value)}
-    exact = {"s": numbers[0]}
-    if measure.over is not None:
-        over = parts[1]
-        found["over_largest"] = _extreme("max", np.abs(over), place, size)
-        factors |= {"over_q": (over, over), "cross": (value, over)}
-        exact["over_s"] = numbers[1]
-    cut = {name: _parts(np.prod(parts, axis=0), measure.magnitude * len(parts)) for name, parts in factors.items()}
-    cut |= {name: _exact_parts(number, measure.magnitude) for name, number in exact.items()}
-    for name, digits in cut.items():
-        for part, digit in digits.items():
-            total = np.zeros(size, dtype=np.int64)
-            np.add.at(total, place, digit)
-            found[f"{name}{part}"] = total
-    if measure.traits.state == "values":
-        found["values"] = sorted_lists(value, place, size)
+    doubles = {name: column.astype(np.float64) for name, column in zip("vw", numbers, strict=False)}
+    for label, part in zip(("", "over_"), doubles.values(), strict=False):
+        found[f"{label}largest"] = _extreme("max", np.abs(part), place, size)
+    for total in state.totals:
+        if total.exact:
+            digits = _exact_parts(numbers["vw".index(total.of)], measure.magnitude)
+        else:
+            product = np.prod([doubles[name] for name in total.of], axis=0)
+            digits = _parts(product, measure.magnitude * len(total.of))
+        found |= {f"{total.name}{part}": _added(digit, place, size) for part, digit in digits.items()}
+    if state.values:
+        found["values"] = sorted_lists(doubles["v"], place, size)
     return found
+
+
+def _added(digit: Index, place: Index, size: int) -> Index:
+    total = np.zeros(size, dtype=np.int64)
+    np.add.at(total, place, digit)
+    return total
 
 
 def _exact_parts(numbers: Numbers, magnitude: int) -> dict[str, Index]:

@@ -89,7 +89,7 @@ def _grouped(
     first = _layer([field.layers() for field in fields], 0)
     columns = [*groups.columns(mask), *[column.alias(name) for name, column in first.items()]]
     selected = taken.select(*columns)
-    quantiles = [field for field in fields if field.measure.traits.state == "values"]
+    quantiles = [field for field in fields if field.state is not None and field.state.values]
     if not exact and (few or quantiles):  # a quantile's kept rows all go into the answer, few or not
         return row_sums(selected.toArrow(), groups.names, measures, {f.measure.name: f.numbers for f in fields})
     table = _summed(selected, groups.names, fields, len(rates))
@@ -184,7 +184,8 @@ def _any_of(rates: Sequence[Column]) -> Column:
 def _refuse_overflow(table: pa.Table, measures: Sequence[MeasureSpec]) -> None:
     for measure in measures:
         for column, name in ((measure.column, "largest"), (measure.over, "over_largest")):
-            if f"{measure.name}_{name}" not in table.column_names or measure.traits.state == "extreme":
+            state = measure.traits.state
+            if state is None or not state.totals or f"{measure.name}_{name}" not in table.column_names:
                 continue
             largest = table.column(f"{measure.name}_{name}").drop_null().to_numpy()
             if largest.size and not largest.max() < 2.0**measure.magnitude:

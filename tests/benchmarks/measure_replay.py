@@ -16,7 +16,8 @@ from shedding.estimates.moments import Moments
 from shedding.estimates.shrinkage import AuditRecord, Calibration, History, merge_records
 from shedding.keys import Keys
 from shedding.panes.blocks import levels_of
-from shedding.panes.windows import Values, WindowSample, WindowStat
+from shedding.panes.states import SampledValues, WindowPair, WindowStat, WindowSums, WindowValues
+from shedding.panes.windows import WindowSample
 from shedding.planning.audit_plan import AuditPlan
 from shedding.planning.priors import block_record, measure_history
 from shedding.policies import Budget, get_policy
@@ -73,30 +74,29 @@ class Windows:
         population = np.bincount(key, minlength=size).astype(np.float64)
         kept = np.ones(key.size, dtype=bool) if rates is None else self.u[here] < rates[key]
         key, value, over = key[kept], self.stream.value[here][kept], self.stream.over[here][kept]
-        moments = Moments.grouped(value, key, size)
-        parts = Moments(*(x[None] for x in (moments.count, moments.mean, moments.m2)))
-        total = ExactSums.of_doubles(value, key, size)
-        bottom = cross = values = over_total = None
-        if self.measure.agg == "ratio":
-            over_total = ExactSums.of_doubles(over, key, size)
-            other = Moments.grouped(over, key, size)
-            bottom = Moments(*(x[None] for x in (other.count, other.mean, other.m2)))
-            away = (value - moments.mean[key]) * (over - other.mean[key])
-            cross = np.bincount(key, away, minlength=size)[None]
-        extra = {}
-        if self.measure.agg == "quantile":
-            if rates is None:
-                extra = exact_levels(value, key, size, self.measure)
-            else:
-                values = Values(value, key, np.zeros(key.size, dtype=np.int64))
-        stat = WindowStat(
-            population[None], parts, total, over=bottom, over_total=over_total, cross=cross, values=values, **extra
-        )
+        stat = self._stat(population[None], key, value, over, exact=rates is None)
         rate = np.ones(size) if rates is None else rates
         measures = {self.measure.name: stat}
         return WindowSample(
-            window, window + 1, self.keys, True, population[None], moments.count[None], rate[None], measures
+            window, window + 1, self.keys, True, population[None], stat.moments.count, rate[None], measures
         )
+
+    def _stat(
+        self, population: Floats, key: NDArray[np.int64], value: Floats, over: Floats, *, exact: bool
+    ) -> WindowStat:
+        """What a window keeps of the measure, by its state."""
+        size = len(self.keys)
+        moments, total = _moments(value, key, size), ExactSums.of_doubles(value, key, size)
+        if self.measure.agg == "quantile":
+            values = None if exact else SampledValues(value, key, np.zeros(key.size, dtype=np.int64))
+            levels = exact_levels(value, key, size, self.measure) if exact else None
+            return WindowValues(population, moments, values, levels)
+        if self.measure.agg == "ratio":
+            other = _moments(over, key, size)
+            away = (value - moments.mean[0, key]) * (over - other.mean[0, key])
+            cross = np.bincount(key, away, minlength=size)[None]
+            return WindowPair(population, moments, total, other, ExactSums.of_doubles(over, key, size), cross)
+        return WindowSums(population, moments, total)
 
     def exact_sample(self, window: int) -> WindowSample:
         """All rows of a window, made once."""
@@ -136,9 +136,15 @@ def percentile_by_key(value: Floats, key: NDArray[np.int64], size: int, q: float
     return np.where(count > 0, below + (place - low) * (above - below), np.nan)
 
 
-def exact_levels(value: Floats, key: NDArray[np.int64], size: int, measure: MeasureSpec) -> dict[str, Floats]:
+def exact_levels(value: Floats, key: NDArray[np.int64], size: int, measure: MeasureSpec) -> Floats:
     assert measure.q is not None
-    return {"levels": np.stack([percentile_by_key(value, key, size, level) for level in levels_of(measure.q)])}
+    return np.stack([percentile_by_key(value, key, size, level) for level in levels_of(measure.q)])
+
+
+def _moments(value: Floats, key: NDArray[np.int64], size: int) -> Moments:
+    """Moments (1, K) by key."""
+    moments = Moments.grouped(value, key, size)
+    return Moments(*(part[None] for part in (moments.count, moments.mean, moments.m2)))
 
 
 class Replay:

@@ -7,7 +7,8 @@ import pytest
 from shedding.answers.answer import exact_answer, plain_answer
 from shedding.estimates.moments import Moments
 from shedding.keys import Keys
-from shedding.panes.windows import WindowSample, WindowStat
+from shedding.panes.states import WindowPair, WindowSums
+from shedding.panes.windows import WindowSample
 from shedding.scan.exact_sums import ExactSums
 from shedding.spec.query import MeasureSpec
 
@@ -49,7 +50,7 @@ def ratio_of(rng, rates):
         cross.append(((x - x.mean()) * (y - y.mean())).sum())
         sampled.append(kept.sum())
     sums = [total(*tops), total(*overs)]
-    stat = WindowStat(column(200, 200), moments(*tops), sums[0], moments(*overs), sums[1], column(*cross))
+    stat = WindowPair(column(200, 200), moments(*tops), sums[0], moments(*overs), sums[1], column(*cross))
     measure = MeasureSpec(name="m", agg="ratio", column="top", over="over")
     return plain_answer(window((200, 200), sampled, stat), [measure]).estimates["m"], truth[0] / truth[1]
 
@@ -71,7 +72,7 @@ def test_a_ratio_of_all_rows_is_exact_where_some_lack_a_part():
 
 @pytest.mark.parametrize("agg", ["sum", "avg"])
 def test_the_exact_sum_and_mean_of_nothing_but_nulls_are_null_as_in_sql(agg):
-    stat = WindowStat(column(0), moments([]), total([]))
+    stat = WindowSums(column(0), moments([]), total([]))
     answer = exact_answer(window((3,), (3,), stat), [MeasureSpec(name="m", agg=agg, column="x")], {})
     assert np.isnan(answer.estimates["m"].value).all()
     assert answer.shown.all()

@@ -9,7 +9,8 @@ from shedding.answers.window import shed_window
 from shedding.errors import NotReadyError
 from shedding.estimates.moments import Moments
 from shedding.keys import Keys
-from shedding.panes.windows import WindowSample, WindowStat
+from shedding.panes.states import WindowStat
+from shedding.panes.windows import WindowSample
 from shedding.spec.query import QuerySpec
 from shedding.tables import Table
 from tests.shedding.rows_in_memory import HOUR, RowsScans, joined_sides, make_rows

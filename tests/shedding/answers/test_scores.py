@@ -12,7 +12,8 @@ from shedding.answers.answer import Answer, plain_answer
 from shedding.answers.scores import MOST_EXPECTED, expected, floor_of
 from shedding.estimates.moments import Moments
 from shedding.keys import Keys
-from shedding.panes.windows import WindowSample, WindowStat
+from shedding.panes.states import WindowPair
+from shedding.panes.windows import WindowSample
 from shedding.scan.exact_sums import ExactSums
 from shedding.spec.query import MeasureSpec
 
@@ -27,7 +28,7 @@ def answer_of(top: list[float], under: list[float], measure: MeasureSpec) -> Ans
     moments = [Moments(number / 2, np.full((1, 1), v.mean()), np.full((1, 1), v.var() * v.size)) for v in (x, y)]
     sums = [ExactSums.of_doubles(v, np.zeros(v.size, dtype=np.int64), 1) for v in (x, y)]
     cross = np.full((1, 1), ((x - x.mean()) * (y - y.mean())).sum())
-    stat = WindowStat(number, moments[0], sums[0], moments[1], sums[1], cross)
+    stat = WindowPair(number, moments[0], sums[0], moments[1], sums[1], cross)
     keys = Keys(("key",), (pa.array(["a"]),), 1)
     sample = WindowSample(0, 1, keys, True, number, number / 2, np.full((1, 1), 0.5), {"m": stat})
     return plain_answer(sample, [measure])

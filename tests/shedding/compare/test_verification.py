@@ -16,7 +16,8 @@ from shedding.compare.verification import SCHEMA, published_answer, stated_limit
 from shedding.estimates import Estimate
 from shedding.estimates.moments import Moments
 from shedding.keys import align
-from shedding.panes.windows import WindowSample, WindowStat
+from shedding.panes.states import WindowStat
+from shedding.panes.windows import WindowSample
 from shedding.spec.query import GateSpec, MeasureSpec
 
 FARE = MeasureSpec(name="fare", agg="avg", column="x")

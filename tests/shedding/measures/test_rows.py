@@ -6,7 +6,8 @@ import pytest
 from shedding.estimates.moments import Moments
 from shedding.measures import learnable
 from shedding.panes.blocks import levels_of
-from shedding.panes.windows import Values, WindowStat
+from shedding.panes.states import SampledValues, WindowPair, WindowValues
+from shedding.scan.exact_sums import ExactSums
 from shedding.spec.query import MeasureSpec
 
 RATIO = MeasureSpec(name="r", agg="ratio", column="a", over="b")
@@ -19,13 +20,14 @@ def quantile(q):
 def stat_of(rows, over=None, levels=None, values=None):
     moments = Moments.of(rows)
     parts = Moments(*(np.array([[float(x)]]) for x in (moments.count, moments.mean, moments.m2)))
-    bottom = cross = None
-    if over is not None:
-        other = Moments.of(over)
-        bottom = Moments(*(np.array([[float(x)]]) for x in (other.count, other.mean, other.m2)))
-        cross = np.array([[float(np.sum((rows - rows.mean()) * (over - over.mean())))]])
     size = np.array([[float(len(rows))]])
-    return WindowStat(size, parts, over=bottom, cross=cross, values=values, levels=levels)
+    if over is None:
+        return WindowValues(size, parts, values, levels)
+    other = Moments.of(over)
+    bottom = Moments(*(np.array([[float(x)]]) for x in (other.count, other.mean, other.m2)))
+    cross = np.array([[float(np.sum((rows - rows.mean()) * (over - over.mean())))]])
+    totals = [ExactSums.of_doubles(part, np.zeros(len(part), dtype=np.int64), 1) for part in (rows, over)]
+    return WindowPair(size, parts, totals[0], bottom, totals[1], cross)
 
 
 def row_variance(moments):
@@ -60,7 +62,7 @@ def test_the_effective_row_variance_of_a_quantile_is_what_its_samples_show(q, la
 def test_a_sample_of_a_quantile_says_its_value_and_from_eight_rows_on_its_spread():
     rows = np.random.default_rng(1).normal(100, 10, 400)
     for size, spread in ((5, False), (200, True)):
-        values = Values(rows[:size], np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64))
+        values = SampledValues(rows[:size], np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64))
         stat = stat_of(rows[:size], values=values)
         found = learnable(quantile(0.5)).sampled_rows(stat, np.array([[400.0]]), np.array([[size / 400]]))
         assert found.rest[0] == pytest.approx(np.median(rows[:size]), rel=0.02)

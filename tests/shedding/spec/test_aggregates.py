@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from shedding.spec.aggregates import AGGREGATES, Aggregate, Traits
+from shedding.spec.aggregates import AGGREGATES, EXTREME, Aggregate, Traits
 
 
 def test_every_aggregate_that_may_be_written_has_its_traits() -> None:
@@ -17,5 +17,5 @@ def test_every_aggregate_that_may_be_written_has_its_traits() -> None:
 def test_no_aggregate_is_estimated_and_never_sampled(traits: Traits) -> None:
     assert not (traits.estimated and traits.exact_only)
     assert not (traits.joined and traits.exact_only)
-    assert not (traits.state == "extreme" and not traits.exact_only)
+    assert not (traits.state is EXTREME and not traits.exact_only)
     assert not (traits.estimated and traits.state is None)
