@@ -3,6 +3,7 @@
 The rooms, each the answer to one question; a room looks only at rooms above it in this list.
 
     (top)      the words that everybody uses: errors, config, keys, rates, stretches, tables, warehouse
+    dropping   which windows are left out under overload? rules, and a calendar in NumPy
     spec       what may I write in YAML?
     policies   which share of each key is kept? NumPy only
     load       what does a row cost, and how long may its work wait? NumPy only
