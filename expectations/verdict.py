@@ -6,7 +6,9 @@ Light on purpose: publishing and the DAGs read verdicts without importing Great 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -118,6 +120,13 @@ def read_verdict(settings: Settings, query: str, slot: int, run_id: str, attempt
     table = warehouse.verdicts(settings, query)
     where = [("slot", "=", slot_name(slot)), ("run_id", "=", run_id)]
     rows = table.read(where).to_pylist() if table.exists() else []
+    return verdict_of(query, slot, run_id, rows, attempt)
+
+
+def verdict_of(
+    query: str, slot: int, run_id: str, rows: Sequence[Mapping[str, Any]], attempt: int | None = None
+) -> Verdict:
+    """The verdict that a run's rows of `verdicts/<query>` record, as `read_verdict` gives it."""
     attempt = max((row["attempt"] for row in rows), default=0) if attempt is None else attempt
     rows = [row for row in rows if row["attempt"] == attempt]
     if not rows:

@@ -86,7 +86,8 @@ def instant_text(value: dt.datetime) -> str:
     return aware.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """A value as a table for people shows it, on one line."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -109,14 +110,14 @@ def _list(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], width: int)
     lines = []
     for number, row in enumerate(rows, 1):
         lines.append(f"-- row {number} ".ljust(min(width, longest + 12), "-"))
-        lines += [f"{column.ljust(longest)}  {_cell(row[column])}".rstrip() for column in columns]
+        lines += [f"{column.ljust(longest)}  {cell(row[column])}".rstrip() for column in columns]
     if not rows:
         lines += columns
     return "\n".join(line if len(line) <= width else line[: max(1, width - 1)] + "…" for line in lines)
 
 
 def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    cells = [[_cell(row[column]) for column in columns] for row in rows]
+    cells = [[cell(row[column]) for column in columns] for row in rows]
     numeric = [all(isinstance(r[c], int | float | None) for r in rows) and bool(rows) for c in columns]
     widths = [max(len(name), *(len(line[i]) for line in cells), 0) for i, name in enumerate(columns)]
 

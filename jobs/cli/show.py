@@ -49,27 +49,22 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def newest_rows(settings: Settings, name: str, *, window: int | None = None, limit: int = 20) -> pa.Table:
     """The newest rows of a table (0: all): latest partitions and times first, then by the other columns."""
     import pyarrow as pa
-    from deltalake import DeltaTable, QueryBuilder
 
-    location = _table(settings, name).uri
+    from jobs.cli.quick_table import QuickTable
+
+    stored = _table(settings, name)
     settings.require_warehouse()
-    if not DeltaTable.is_deltatable(location):
+    if not stored.exists():
         raise DataError(_nothing_there(settings, name))
-    table = DeltaTable(location)
-    # delta-rs's own engine: pyarrow's would import pandas, which alone takes longer than the answer.
-    engine = QueryBuilder().register("rows", table)
-    declared = pa.schema(table.schema().to_arrow())
-    order = _order(declared, window)
+    table = QuickTable(stored.uri)
+    order = _order(table.schema, window)
     parts: list[pa.Table] = []
-    for condition in _conditions(table, window, limit):
+    for condition in _conditions(table.delta, window, limit):
         wanted = f" LIMIT {limit - sum(part.num_rows for part in parts)}" if limit else ""
-        stream = engine.execute(f"SELECT * FROM rows{condition}{order}{wanted}")
-        part = pa.RecordBatchReader.from_stream(stream).read_all()
-        # The engine answers in string views, which Arrow's compute functions do not know.
-        parts.append(part.cast(pa.schema([declared.field(name) for name in part.column_names])))
+        parts.append(table.select(f"{condition}{order}{wanted}"))
         if limit and sum(part.num_rows for part in parts) >= limit:
             break
-    found = pa.concat_tables(parts) if parts else declared.empty_table()
+    found = pa.concat_tables(parts) if parts else table.schema.empty_table()
     if window is not None and not found.num_rows:
         raise DataError(f"no window starts at {format_instant(window)} in {name}")
     return found
