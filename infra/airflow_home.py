@@ -7,16 +7,17 @@ import os
 import secrets
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from infra.spark_server import SparkServer
 from shedding.config import Settings
 from shedding.errors import ConfigError
 
 PROJECT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
-FIRST_PORT, PORTS_TRIED = 8080, 50
+FIRST_PORT, FIRST_SPARK_PORT, PORTS_TRIED = 8080, 15002, 50
 USER = "admin"
 SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Java without its optimising compiler: a job over some 100,000 rows ends before that pays, and it takes 40 % of the
@@ -43,6 +44,7 @@ class AirflowHome:
     directory: Path
     port: int
     settings: Settings
+    spark_port: int = field(default_factory=lambda: free_port(FIRST_SPARK_PORT))
 
     @property
     def url(self) -> str:
@@ -59,6 +61,12 @@ class AirflowHome:
         """Airflow's metadata, in SQLite."""
         return self.directory / "airflow.db"
 
+    def spark_server(self) -> SparkServer | None:
+        """The Spark that slots share; None where each is to start its own, or another is named."""
+        if self.settings.spark == "submit" or self.settings.connect_url:
+            return None
+        return SparkServer(self.settings, self.spark_port, str(self._kept()["secret"]))
+
     def password(self) -> str:
         """The password of the user `admin`."""
         return str(self._kept()["password"])
@@ -73,6 +81,7 @@ class AirflowHome:
         assert spark is not None
         assert spark.origin is not None
         cores = os.cpu_count() or 2
+        server = self.spark_server()
         ours = {
             "AIRFLOW_HOME": self.directory,
             "AIRFLOW__CORE__DAGS_FOLDER": PROJECT / "dags",
@@ -103,6 +112,7 @@ class AirflowHome:
             "AIRFLOW__LOGGING__BASE_LOG_FOLDER": self.logs,
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": self.settings.master}),
             "GX_ANALYTICS_ENABLED": False,
+            "SLUICE_CONNECT_URL": server.url if server else self.settings.connect_url,
             "SLUICE_JAVA_OPTIONS": self.settings.java_options or SHORT_JOBS,
             "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])),
             "SPARK_HOME": Path(spark.origin).parent,

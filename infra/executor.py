@@ -21,7 +21,9 @@ PACKAGES = (
     "airflow.providers.standard.decorators.sensor",
     "airflow.sdk.execution_time.task_runner",
     "great_expectations",
+    "pandas",
     "pyarrow.dataset",
+    "pyspark.sql.connect.session",
     "scipy.stats",
 )
 """Each bears a fork once it is imported. delta-rs does not once it is used, so nothing here may read a table."""

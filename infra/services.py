@@ -1,4 +1,4 @@
-"""Airflow's processes as children of this one: started, watched, and all stopped at the end."""
+"""Airflow's processes, and the Spark that slots share, as children of this one: started, watched, all stopped."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ SERVICES = {
     "triggerer": ("--skip-serve-logs",),
 }
 """What is started, with which options."""
+SPARK = "spark"
+"""The Spark Connect server, where slots share one."""
 PATIENCE = 20.0
 TAIL = 15
 RESTARTS = 3
@@ -34,8 +36,9 @@ class Services:
         self._logs, self._database = home.logs, home.database
         self._logs.mkdir(parents=True, exist_ok=True)
         self._environment = home.environment()
+        self._server = home.spark_server()
         self._families: dict[str, Family] = {}
-        self._restarts = dict.fromkeys(SERVICES, 0)
+        self._restarts = dict.fromkeys([*SERVICES, SPARK], 0)
 
     def migrate(self) -> None:
         """Create or upgrade the metadata database."""
@@ -50,7 +53,7 @@ class Services:
 
     def start(self) -> None:
         """Start every service; each logs to a file of its own."""
-        for name in SERVICES:
+        for name in [*SERVICES, *([SPARK] if self._server else [])]:
             self._start(name)
 
     def check(self) -> None:
@@ -65,7 +68,7 @@ class Services:
             del self._families[name]
             stop([family])
             if self._restarts[name] >= RESTARTS:
-                raise ConfigError(f"Airflow's {name} ended with code {code}: {self._last_lines(name)}")
+                raise ConfigError(f"{name} ended with code {code}: {self._last_lines(name)}")
             self._restarts[name] += 1
             self._start(name)
 
@@ -76,7 +79,11 @@ class Services:
 
     def _start(self, name: str) -> None:
         # A session of its own: Ctrl-C reaches this process only, which then stops them in order.
-        self._families[name] = Family(self._command(name, *SERVICES[name]), self._environment, self._log(name))
+        if name == SPARK and self._server:
+            command, environment = self._server.command(), self._server.environment()
+        else:
+            command, environment = self._command(name, *SERVICES[name]), self._environment
+        self._families[name] = Family(command, environment, self._log(name))
 
     def _command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "airflow", *arguments]

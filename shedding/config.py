@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -28,6 +29,10 @@ class Settings(BaseModel):
     landing: Path = Field(default=_PROJECT / "landing", description="where files to ingest are dropped")
     jars: Path = Field(default=_PROJECT / ".jars", description="Delta's jars")
     master: str = Field(default="local[*]", description="Spark master")
+    spark: Literal["connect", "submit"] = Field(
+        default="connect", description="connect: slots use the server at connect_url, if any; submit: a JVM each"
+    )
+    connect_url: str = Field(default="", description="a running Spark Connect server, e.g. sc://localhost:15002")
     driver_memory: str = Field(default="3g", description="memory of the Spark driver")
     java_options: str = Field(default="", description="options of the Spark driver's Java")
     job_variables: str = Field(default="", description="further variables of the environment that jobs get, by commas")
@@ -56,6 +61,11 @@ class Settings(BaseModel):
             ) from error
         _check_warehouse(settings.warehouse)
         return settings
+
+    @property
+    def connected(self) -> bool:
+        """Whether slots are computed by a Spark that is up already, instead of one that each starts for itself."""
+        return self.spark == "connect" and bool(self.connect_url)
 
     def require_warehouse(self) -> None:
         """Raise ConfigError where the warehouse is a directory that does not exist: it would look empty."""

@@ -12,7 +12,7 @@ from factories import slot_tasks
 from factories.documentation import query_page
 from factories.retries import RETRIES
 from factories.schedule import scheduled
-from factories.spark import spark_job
+from factories.spark import slot_job
 from shedding.config import Settings
 from shedding.spec import Catalog, QuerySpec
 
@@ -35,7 +35,7 @@ def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
     ) as dag:
         wait = slot_tasks.wait_for_raw(query, catalog, settings)
         arguments = ["--query", query.name, "--slot", SLOT, "--run-id", "{{ run_id }}"]
-        aggregate = spark_job(settings, "aggregate", arguments, task_id="aggregate")
+        aggregate = slot_job(settings, "aggregate", arguments, task_id="aggregate")
         publish = slot_tasks.publish(query, settings, trigger_rule=ONE_UPSTREAM)
         quarantine = slot_tasks.quarantine(query, settings, trigger_rule=ONE_UPSTREAM)
         remedy = _remedy(query, catalog, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import jobs
@@ -49,6 +51,31 @@ class SparkJob(SparkSubmitOperator):
 
         hook._build_spark_submit_command = command  # type: ignore[method-assign]
         return hook
+
+
+class ConnectedJob(BaseOperator):
+    """The same application in this task's own process, by a session of the Spark that is up already."""
+
+    template_fields = ("application_args",)
+
+    def __init__(self, *, job: str, application_args: list[str], **options: Any) -> None:
+        super().__init__(**options)
+        self.job, self.application_args = job, application_args
+
+    def execute(self, context: Any) -> None:
+        """Run the application's `main`; red at once where no waiting helps."""
+        code = importlib.import_module(f"jobs.{self.job}").main(self.application_args)
+        if code == FINAL_CODE:
+            raise AirflowFailException("the application failed for good; its last lines above say why")
+        if code:
+            raise AirflowException(f"the application ended with code {code}; its last lines above say why")
+
+
+def slot_job(settings: Settings, job: str, arguments: list[str], **options: Any) -> BaseOperator:
+    """A job of one slot: in the shared Spark where there is one, else as an application of its own."""
+    if not settings.connected:
+        return spark_job(settings, job, arguments, **options)
+    return ConnectedJob(job=job, application_args=arguments, pool=POOL, **{**RETRIES, **options})
 
 
 def spark_job(settings: Settings, job: str, arguments: list[str], **options: Any) -> SparkJob:

@@ -15,6 +15,7 @@ from shedding.errors import ConfigError
 from shedding.interruption import raise_quietly
 from shedding.job_environment import job_environment
 from shedding.spark.conf import spark_conf
+from shedding.spark.connect import connect
 from shedding.spark.gateway import start_jvm
 
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -25,6 +26,8 @@ def start_session(settings: Settings, name: str) -> SparkSession:
 
     Under spark-submit the JVM is there already and its configuration wins.
     """
+    if settings.connected:
+        return connect(settings.connect_url)
     conf = {"spark.app.name": name, "spark.master": settings.master, **spark_conf(settings)}
     builder = SparkSession.builder
     for key, value in conf.items():

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,12 @@ class JvmCount:
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
+        self._before: set[int] = set()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> JvmCount:
+        self._before = set(self._drivers())  # the Spark that slots share is up already
         self._thread.start()
         return self
 
@@ -51,14 +54,18 @@ class JvmCount:
 
     def _watch(self) -> None:
         while not self._stop.wait(0.2):
-            for process in psutil.Process().children(recursive=True):
-                try:
-                    # The launcher, a JVM of a third of a second that prints the command line, is none of them.
-                    words = process.cmdline()
-                    if DRIVER in words and LAUNCHER not in words and process.name() == "java":
-                        self._seen.add(process.pid)
-                except psutil.NoSuchProcess:
-                    continue
+            self._seen |= set(self._drivers()) - self._before
+
+    @staticmethod
+    def _drivers() -> Iterator[int]:
+        for process in psutil.Process().children(recursive=True):
+            try:
+                # The launcher, a JVM of a third of a second that prints the command line, is none of them.
+                words = process.cmdline()
+                if DRIVER in words and LAUNCHER not in words and process.name() == "java":
+                    yield process.pid
+            except psutil.NoSuchProcess:
+                continue
 
 
 def run(bench: Bench) -> None:

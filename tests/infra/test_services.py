@@ -32,7 +32,7 @@ def check_for_a_while(services: Services) -> None:
 
 
 def test_a_service_that_keeps_dying_is_reported_after_its_restarts(tmp_path: Path) -> None:
-    services = Mortal(AirflowHome(tmp_path / "home", 8080, Settings(warehouse=str(tmp_path))))
+    services = Mortal(AirflowHome(tmp_path / "home", 8080, Settings(warehouse=str(tmp_path), spark="submit")))
     with running(services), pytest.raises(ConfigError, match=r"scheduler ended with code 1: (?s:.*)lost a race"):
         check_for_a_while(services)
     log = (tmp_path / "home" / "logs" / "scheduler.log").read_text()
@@ -54,7 +54,7 @@ class Prolific(Services):
 
 
 def test_nothing_is_left_of_what_the_services_started_not_even_while_they_were_stopped(tmp_path: Path) -> None:
-    services = Prolific(AirflowHome(tmp_path / "home", 8080, Settings(warehouse=str(tmp_path))))
+    services = Prolific(AirflowHome(tmp_path / "home", 8080, Settings(warehouse=str(tmp_path), spark="submit")))
     logs = [tmp_path / "home" / "logs" / f"{name}.log" for name in SERVICES]
     with running(services):
         while not all(log.exists() and "ready" in log.read_text() for log in logs):

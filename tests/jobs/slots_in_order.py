@@ -1,6 +1,6 @@
 """Ten slots of a small city, run in an order of one's choice; as a program, in a process that can be killed.
 
-python -m tests.jobs.slots_in_order DIRECTORY SLOT...
+python -m tests.jobs.slots_in_order DIRECTORY CONNECT_URL SLOT...
 """
 
 from __future__ import annotations
@@ -74,14 +74,15 @@ def published(settings: Settings) -> list[str]:
     return sorted(repr({name: row[name] for name in sorted(row) if name not in VOLATILE}) for row in rows)
 
 
-def main(directory: Path, slots: list[int]) -> None:
+def main(directory: Path, connect_url: str, slots: list[int]) -> None:
+    """Run the slots with a Spark of its own, or with the one at the URL."""
     from shedding.spark.session import start_session
 
-    settings = build(directory)
+    settings = build(directory).model_copy(update={"connect_url": connect_url})
     spark = start_session(settings, "slots in order")
     run_slots(lambda: spark, settings, slots, f"process-{slots[0]}")
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), [int(slot) for slot in sys.argv[2:]])
+    main(Path(sys.argv[1]), sys.argv[2], [int(slot) for slot in sys.argv[3:]])

@@ -7,12 +7,15 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from infra.airflow_home import FIRST_SPARK_PORT, free_port
+from infra.family import Family, stop
+from infra.spark_server import SparkServer
 from shedding.config import Settings
 from shedding.planning.audit_plan import AuditPlan
 from shedding.spec import load_catalog
@@ -44,8 +47,8 @@ def forwards(spark: SparkSession, city: Settings) -> list[str]:
     return published(city)
 
 
-def start(directory: Path, slots: Sequence[int]) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.jobs.slots_in_order", str(directory), *map(str, slots)]
+def start(directory: Path, slots: Sequence[int], connect_url: str = "") -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.jobs.slots_in_order", str(directory), connect_url, *map(str, slots)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
@@ -67,11 +70,20 @@ def test_another_order_publishes_the_same_rows(
     assert published(settings) == forwards
 
 
-def test_two_processes_at_once_on_one_warehouse_publish_the_same_rows(
-    city: Settings, forwards: list[str], tmp_path: Path
+@pytest.fixture
+def shared_spark(city: Settings, tmp_path: Path) -> Iterator[str]:
+    """The URL of a Spark Connect server."""
+    server = SparkServer(city, free_port(FIRST_SPARK_PORT), "a token")
+    family = Family(server.command(), server.environment(), tmp_path / "server.log")
+    yield server.url
+    stop([family])
+
+
+def test_two_processes_at_once_one_with_a_spark_of_its_own_and_one_with_a_shared_one_publish_the_same_rows(
+    city: Settings, forwards: list[str], tmp_path: Path, shared_spark: str
 ) -> None:
     settings = build_beside(tmp_path, city)
-    both = [start(tmp_path, SLOTS[::2]), start(tmp_path, SLOTS[::-2])]
+    both = [start(tmp_path, SLOTS[::2]), start(tmp_path, SLOTS[::-2], shared_spark)]
     try:
         said = [process.communicate(timeout=900)[0] for process in both]
     finally:
