@@ -12,7 +12,7 @@ from shedding.spec.aggregates import AGGREGATES, Aggregate, Traits
 from shedding.spec.base import Column, Expression, Name, Number, Spec, Tag, Whole, Words
 from shedding.spec.reserved_names import name_clashes
 from shedding.spec.timeline import Timeline
-from shedding.spec.times import Duration, format_duration
+from shedding.spec.times import UNITS, Duration, format_duration
 
 MOST_PANES = 100_000
 PolicyName = Literal["exact", "uniform", "proportional", "cod", "optimal", "k_optimal", "posterior", "load_aware"]
@@ -169,6 +169,16 @@ class GateSpec(Spec):
 NOT_CHECKS = frozenset({"allow_empty", "warn", "on_failure", "approval_timeout", "risk"})
 
 
+class ObjectiveSpec(Spec):
+    """The promise to readers: this share of windows is published within its limits, over this stretch of time.
+
+    No answer depends on it: it may be changed for slots that are published.
+    """
+
+    share: Number = Field(default=0.99, gt=0, lt=1, description="of all windows, published and within their limits")
+    over: Duration = Field(default=28 * UNITS["day"], description="the stretch of event time that the share is of")
+
+
 class QuerySpec(Spec):
     """One query, one file `queries/<name>.yaml`."""
 
@@ -189,6 +199,7 @@ class QuerySpec(Spec):
     audit: AuditSpec = AuditSpec()
     publish: Literal["shed", "best"] = "shed"
     gate: GateSpec = GateSpec()
+    objective: ObjectiveSpec = ObjectiveSpec()
 
     @model_validator(mode="after")
     def _times_fit(self) -> QuerySpec:
@@ -203,6 +214,11 @@ class QuerySpec(Spec):
             raise ValueError(
                 f"audit.verify {format_duration(verify)} is shorter than schedule.every {format_duration(slot)}; "
                 f"write e.g. verify: 7 days"
+            )
+        if self.objective.over < slot:
+            raise ValueError(
+                f"objective.over {format_duration(self.objective.over)} is shorter than schedule.every "
+                f"{format_duration(slot)}; write e.g. over: 28 days"
             )
         season = self.audit.season
         if season is not None and (season % slot or season == slot):
