@@ -54,13 +54,13 @@ def burn_down_chart(figures: QueryFigures) -> Chart:
     plot.rule(0.0, "zero")
     plot.line(points, "main", step=True)
     for state, shape in MARKS.items():
-        here = [point for point, slot in zip(points, slots, strict=True) if slot.state == state]
+        here = [point for point, slot in zip(points, slots, strict=True) if slot.outcome == state]
         plot.marks(here, f"mark {state}", shape)
     legend = [("main", "line", "budget left")]
     legend += [(f"mark {state}", shape, state) for state, shape in MARKS.items() if figures.counts.get(state)]
     legend += [("change", "bar", "specification changed")] if changed else []
     rows = [
-        (plot.px(x), (instant(slot.start), percent(y), slot.state, "changed" if slot in changed else ""))
+        (plot.px(x), (instant(slot.start), percent(y), slot.outcome, "changed" if slot in changed else ""))
         for (x, y), slot in zip(points, slots, strict=True)
     ]
     return Chart("Error budget", plot.svg("error budget left by slot"), legend,
@@ -84,7 +84,7 @@ def error_chart(figures: QueryFigures) -> Chart:
              EXACT: "exact"}  # fmt: skip
     legend = [(kind, shapes[kind], words[kind]) for kind in shapes if kinds[kind]] + [("limit", "line", "limit")]
     rows = [
-        (plot.px(s.start), (instant(s.start), s.kind or s.state, percent(s.error),
+        (plot.px(s.start), (instant(s.start), s.kind or s.outcome, percent(s.error),
                             percent(s.bound) if s.kind == "estimated" else "", percent(s.limit)))
         for s in slots
     ]  # fmt: skip

@@ -105,7 +105,7 @@ class QueryFigures:
     @property
     def last_run(self) -> Slot | None:
         """The newest slot that was run."""
-        return next((slot for slot in reversed(self.slots) if slot.state != MISSING), None)
+        return next((slot for slot in reversed(self.slots) if slot.outcome != MISSING), None)
 
     @property
     def live(self) -> bool:
@@ -125,16 +125,16 @@ class QueryFigures:
         return self.end + 2 * self.query.timeline.slot if self.live else None
 
     @property
-    def state(self) -> str:
+    def standing(self) -> str:
         """One word or two for the whole query, the most urgent first."""
         last = self.slots[-1] if self.slots else None
         if last is None:
             return EMPTY
-        if last.state == MISSING:
+        if last.outcome == MISSING:
             return LATE
         if self.budget.left <= 0:
             return SPENT
-        if last.state == REFUSED:
+        if last.outcome == REFUSED:
             return REFUSING
         if self.budget.left < LOW_BUDGET:
             return LOW
@@ -145,7 +145,7 @@ class QueryFigures:
         """How many slots of the stretch are in each state."""
         found: dict[str, int] = {}
         for slot in self.recent:
-            found[slot.state] = found.get(slot.state, 0) + 1
+            found[slot.outcome] = found.get(slot.outcome, 0) + 1
         return found
 
     @cached_property
@@ -179,7 +179,7 @@ class QueryFigures:
     @property
     def age(self) -> int:
         """Microseconds from the end of the newest published slot to now."""
-        ends = [slot.start + self.query.timeline.slot for slot in self.slots if slot.state not in (REFUSED, MISSING)]
+        ends = [slot.start + self.query.timeline.slot for slot in self.slots if slot.outcome not in (REFUSED, MISSING)]
         return self.now - max(ends, default=self.now)
 
 

@@ -86,7 +86,7 @@ def query_view(
         "what_if": charts.what_if_chart(figures, policies) if policies else None,
         "advice": advice(figures, policies),
         "sheds": figures.query.shed.policy != EXACT,
-        "refused": figures.slots[-1] if figures.slots and figures.slots[-1].state == REFUSED else None,
+        "refused": figures.slots[-1] if figures.slots and figures.slots[-1].outcome == REFUSED else None,
         "decisions": [slot for slot in reversed(figures.recent) if slot.checks],
     }
 

@@ -49,7 +49,7 @@ class Slot:
     """
 
     start: int
-    state: str
+    outcome: str
     kind: str = ""
     policy: str = ""
     error: float = math.nan
@@ -142,7 +142,7 @@ def _slot(
     kinds = {row["error_kind"] for row in answer}
     kind = EXACT if kinds == {EXACT} else "measured" if kinds and kinds <= {EXACT, "measured"} else "estimated"
     return Slot(
-        start=start, state=state, kind=kind if answer else "", policy=str(first.get("policy") or ""),
+        start=start, outcome=state, kind=kind if answer else "", policy=str(first.get("policy") or ""),
         error=_most(query, answer, f"{statistic}_error"), bound=_most(query, answer, f"{statistic}_bound"),
         limit=limits[0] if limits else math.nan, coverage=_coverage(query, answer), drift=_number(first, "distance"),
         audited=bool(first.get("audited")), judged_at=checks[0]["at"] if checks else None, published_at=published,

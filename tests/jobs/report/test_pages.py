@@ -59,7 +59,7 @@ class Elements(HTMLParser):
 
 def test_the_figures_are_those_of_the_tables(settings: Settings, figures: QueryFigures) -> None:
     published = set(Table(settings.table("published", "fares")).read(columns=["slot"])["slot"].to_pylist())
-    assert sum(slot.state not in ("refused", "missing") for slot in figures.slots) == len(published)
+    assert sum(slot.outcome not in ("refused", "missing") for slot in figures.slots) == len(published)
     assert figures.counts["missing"] == 1
     assert figures.counts["approved"] >= 1
     assert figures.counts["refused"] >= 1
@@ -130,7 +130,7 @@ def test_links_of_the_served_page_are_relative(settings: Settings, figures: Quer
 @pytest.mark.parametrize("changes", [{"name": "nothing_yet"}, {"name": "nothing_yet", "group_by": []}])
 def test_a_query_without_a_slot_has_a_page_that_says_so(settings: Settings, changes: dict[str, object]) -> None:
     figures = QueryFigures.load(settings, make_query(**changes), now=0)
-    assert figures.state == EMPTY
+    assert figures.standing == EMPTY
     assert math.isnan(figures.budget.achieved)
     assert "No slot has been run yet" in report_file(settings, [figures])
     assert "no slot yet" in front_page(settings, [figures], FILE)

@@ -54,7 +54,7 @@ def test_each_slot_has_the_state_that_its_last_verdict_and_the_published_table_g
         check_row(5, "drift", severity="warn", passed=False),
     ]  # fmt: skip
     found = slots([run_row(n) for n in (0, 1, 2, 3, 5)], checks, [0, 1, 2, 5])
-    assert [slot.state for slot in found] == [PUBLISHED, REPAIRED, APPROVED, REFUSED, MISSING, PUBLISHED]
+    assert [slot.outcome for slot in found] == [PUBLISHED, REPAIRED, APPROVED, REFUSED, MISSING, PUBLISHED]
     assert found[2].person == "approved by Ann"
     assert [check["check"] for check in found[5].warnings] == ["drift"]
 
@@ -85,8 +85,8 @@ def test_a_live_query_that_stands_still_is_late_and_burns_its_budget() -> None:
     rows = [run_row(0)], [check_row(0)], [0]
     assert len(slots(*rows, now=FIRST + int(2.5 * HOUR))) == 1
     found = slots(*rows, now=FIRST + 10 * HOUR)
-    assert [slot.state for slot in found] == [PUBLISHED, *[MISSING] * 8]
-    assert QueryFigures(QUERY, found, FIRST + 10 * HOUR).state == LATE
+    assert [slot.outcome for slot in found] == [PUBLISHED, *[MISSING] * 8]
+    assert QueryFigures(QUERY, found, FIRST + 10 * HOUR).standing == LATE
 
 
 def test_a_replay_of_old_rows_owes_nothing_after_its_last_slot() -> None:
@@ -110,5 +110,5 @@ def test_cost_counts_audits_and_repairs_and_may_be_negative() -> None:
 def test_a_later_refusal_leaves_a_slot_published() -> None:
     later = check_row(0, run_id="again", passed=False, at=FIRST + 50 * HOUR)
     (slot,) = slots([run_row(0)], [check_row(0), later], [0])
-    assert slot.state == PUBLISHED
+    assert slot.outcome == PUBLISHED
     assert slot.failures
