@@ -2,6 +2,9 @@
 
 Nothing else in the project reads environment variables. Every field has a variable of its own,
 `SLUICE_` followed by the field's name in capitals.
+
+By hand and not by pydantic-settings: importing it made the import of the DAG factories, after Airflow's own, 0.27 s of
+CPU instead of 0.20 s (medians of 5), and its models read the environment wherever one is constructed.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.cli.arguments import add_interval, checked_picture, required_interval
 from jobs.cli.progress import Progress
-from jobs.cli.rendering import render, terminal_width
+from jobs.cli.rendering import print_rows
 from shedding.config import Settings
 from shedding.errors import SluiceError
 from shedding.spec import QuerySpec, load_catalog
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     checked_picture(arguments.plot)
     lines = _compare(arguments, settings, policies, span)
     columns = SHOWN if arguments.format != "table" else [c for c in SHOWN if c not in ("imputed_keys", "bytes")]
-    print(render(lines, columns, arguments.format, terminal_width()))
+    print_rows(lines, columns, arguments.format)
     if arguments.plot is not None:
         plot(lines, query, arguments.plot)
     return 0

@@ -16,6 +16,7 @@ from shedding.spec.times import as_datetime
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.table import Table as RichTable
 
 WIDEST = 40
 
@@ -35,6 +36,32 @@ def render(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], form: str,
         return text.getvalue().rstrip("\n")
     table = _table(rows, columns)
     return table if width is None or _width(table) <= width else _list(rows, columns, width)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], form: str = "table") -> None:
+    """Print the rows; on a terminal a table has colours, and becomes a list where it is too wide."""
+    width = terminal_width()
+    if form == "table" and width is not None and _width(_table(rows, columns)) < width:
+        from rich.console import Console
+
+        Console(width=width).print(coloured(rows, columns))
+        return
+    text = render(rows, columns, form, width)
+    if text:  # no rows are no lines of JSON, not an empty one
+        print(text)
+
+
+def coloured(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> RichTable:
+    """The same table for a terminal; what did not pass is red."""
+    from rich.table import Table as RichTable
+    from rich.text import Text  # no cell is markup: a key may hold brackets
+
+    table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name, right in zip(columns, _numeric(rows, columns), strict=True):
+        table.add_column(Text(name), justify="right" if right else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(cell(row[c])) for c in columns), style="red" if row.get("passed") is False else "")
+    return table
 
 
 def terminal_width() -> int | None:
@@ -118,7 +145,7 @@ def _list(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], width: int)
 
 def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     cells = [[cell(row[column]) for column in columns] for row in rows]
-    numeric = [all(isinstance(r[c], int | float | None) for r in rows) and bool(rows) for c in columns]
+    numeric = _numeric(rows, columns)
     widths = [max(len(name), *(len(line[i]) for line in cells), 0) for i, name in enumerate(columns)]
 
     def line(values: Sequence[str]) -> str:
@@ -126,3 +153,8 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
         return "  ".join(padded).rstrip()
 
     return "\n".join([line(columns), line(["-" * width for width in widths]), *map(line, cells)])
+
+
+def _numeric(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[bool]:
+    """Which columns hold numbers alone."""
+    return [all(isinstance(r[c], int | float | None) for r in rows) and bool(rows) for c in columns]

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from jobs.cli.arguments import instant
-from jobs.cli.rendering import plain_rows, render, terminal_width
+from jobs.cli.rendering import plain_rows, print_rows
 from shedding.config import Settings
 from shedding.errors import DataError, SluiceError
 from shedding.spec.problems import did_you_mean
@@ -38,9 +38,7 @@ def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """0 once the rows are printed, none included."""
     rows = newest_rows(settings, arguments.table, window=arguments.window, limit=arguments.limit)
-    text = render(plain_rows(rows), rows.column_names, arguments.format, terminal_width())
-    if text:  # no rows are no lines of JSON, not an empty one
-        print(text)
+    print_rows(plain_rows(rows), rows.column_names, arguments.format)
     if arguments.format == "table":
         print(f"({rows.num_rows} rows)")
     return 0

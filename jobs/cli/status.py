@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from jobs.cli.rendering import render, terminal_width
+from jobs.cli.rendering import print_rows
 from shedding.config import Settings
 from shedding.spec import load_catalog
 from shedding.spec.times import as_datetime, parse_instant
@@ -22,10 +22,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     catalog = load_catalog(settings.specs)
     settings.require_warehouse()
     datasets = [dataset_status(settings, name) for name in sorted(catalog.datasets)]
-    print(render(datasets, ["dataset", "rows", "watermark", "quarantined"], "table", terminal_width()))
+    print_rows(datasets, ["dataset", "rows", "watermark", "quarantined"])
     print()
     queries = [query_status(settings, name) for name in sorted(catalog.queries)]
-    print(render(queries, ["query", "last_slot", "last_verdict", "slots_published"], "table", terminal_width()))
+    print_rows(queries, ["query", "last_slot", "last_verdict", "slots_published"])
     if catalog.problems:
         print(f"\n{len(catalog.problems)} problems in the specifications; see: sluice check")
     return 0

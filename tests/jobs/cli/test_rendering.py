@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
-from jobs.cli.rendering import json_text, render
+from jobs.cli.rendering import coloured, json_text, print_rows, render
 
 ROW = {"window_start": "2026-11-02T00:00:00Z", "route": "a" * 60, "mean_fare": 1.5, "is_exact": True, "note": None}
 VALUES = st.recursive(
@@ -47,3 +49,20 @@ def test_a_table_that_fits_is_a_table_and_elsewhere_it_always_is() -> None:
 def test_programs_get_whole_values_on_any_terminal() -> None:
     assert json.loads(render([ROW], list(ROW), "json", 20)) == ROW
     assert render([ROW], list(ROW), "csv", 20) == render([ROW], list(ROW), "csv")
+
+
+def test_a_terminal_shows_the_same_cells_in_colours_and_red_where_a_check_failed() -> None:
+    rows = [{"check": "[bold]rows", "passed": True, "observed": 1.5}, {"check": "b", "passed": False, "observed": None}]
+    stream = io.StringIO()
+    Console(file=stream, force_terminal=True, color_system="standard", width=80).print(coloured(rows, list(rows[0])))
+    first, second = stream.getvalue().splitlines()[1:]
+    assert "[bold]rows" in first
+    assert "\x1b[31m" not in first
+    assert "\x1b[31m" in second
+
+
+def test_without_a_terminal_nothing_has_a_colour(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows([ROW], list(ROW))
+    assert capsys.readouterr().out == render([ROW], list(ROW), "table") + "\n"
+    print_rows([], list(ROW), "json")
+    assert capsys.readouterr().out == ""
