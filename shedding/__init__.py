@@ -2,10 +2,11 @@
 
 The rooms, each the answer to one question; a room looks only at rooms above it in this list.
 
-    (top)      the words that everybody uses: errors, config, keys, rates, stretches, tables, warehouse
+    (top)      the words that everybody uses: errors, config, fields, keys, rates, stretches, tables, warehouse
     dropping   which windows are left out under overload? rules, and a calendar in NumPy
+    allocation  which rates give the least error within a budget? NumPy only
+    policies   which share of each key is kept? A policy a file, with its options
     spec       what may I write in YAML?
-    policies   which share of each key is kept? NumPy only
     load       what does a row cost, and how long may its work wait? NumPy only
     estimates  what is the +- of a sampled number? NumPy and SciPy only
     risk       how wrong may a window be that nobody audited? NumPy and SciPy only

@@ -20,7 +20,8 @@ ABOVE = ("expectations", "jobs", "infra", "dags")
 TOP = "(top)"
 PURE = {
     "dropping": {"numpy"},
-    "policies": {"numpy"},
+    "allocation": {"numpy"},
+    "policies": {"pydantic"},
     "load": {"numpy"},
     "estimates": {"numpy", "scipy"},
     "risk": {"numpy", "scipy"},

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from shedding.config import Settings
 from shedding.errors import SpecError
+from shedding.policies import POLICIES
 from shedding.spec import Catalog, Problem, QuerySpec, load_catalog
 from shedding.spec.times import format_duration
 
@@ -43,7 +44,7 @@ def _analysed(settings: Settings, catalog: Catalog) -> list[Problem]:
 
 
 def notes(catalog: Catalog, settings: Settings) -> Iterator[str]:
-    """What is allowed but should be known: windows with gaps, keys that were not counted at arrival."""
+    """What is allowed but should be known: windows with gaps, options without effect, keys that nobody counted."""
     for name, query in sorted(catalog.queries.items()):
         size, slide = query.window.size, query.window.slide or query.window.size
         if slide > size:
@@ -51,6 +52,7 @@ def notes(catalog: Catalog, settings: Settings) -> Iterator[str]:
                 f"queries/{name}.yaml: window.slide {format_duration(slide)} is above window.size "
                 f"{format_duration(size)}: windows with gaps, rows between them are never read"
             )
+        yield from (f"queries/{name}.yaml: {note}" for note in _ignored(query))
         for dataset in _uncounted(query, catalog, settings):
             yield (
                 f"queries/{name}.yaml: rows of {dataset} that arrived before this query have no counts of its keys: "
@@ -61,6 +63,20 @@ def notes(catalog: Catalog, settings: Settings) -> Iterator[str]:
                     else f"a join waits until they have; run `sluice ingest {dataset}`"
                 )
             )
+
+
+def _ignored(query: QuerySpec) -> Iterator[str]:
+    """Options that the published leg's policy does not have."""
+    for option in query.shed.stated_options:
+        if option in POLICIES[query.shed.policy].model_fields:
+            continue
+        having = [name for name, policy in POLICIES.items() if option in policy.model_fields]
+        legs = [leg for leg in query.shed.compare if leg in having]
+        effect = f"only the compared {', '.join(legs)} follows it" if legs else "it has no effect"
+        yield (
+            f"shed.{option}: policy {query.shed.policy} has no such option, {effect}; "
+            f"remove it, or write shed.policy: {' or '.join(having)}"
+        )
 
 
 def _uncounted(query: QuerySpec, catalog: Catalog, settings: Settings) -> list[str]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from shedding.allocation.budget import Budget
+from shedding.allocation.concept import Concept
+from shedding.allocation.problem import Problem
 from shedding.measures import learnable
 from shedding.panes.memory import EXACT
 from shedding.panes.windows import PaneRun
 from shedding.planning.priors import Priors
 from shedding.planning.slot_concept import SlotConcept
-from shedding.policies import Budget, Goal, optimal_rates
-from shedding.policies.allocation import settle
-from shedding.policies.budget import one_row_floor, split
-from shedding.policies.concept import Concept
 from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]
@@ -41,7 +40,6 @@ def own_concept(query: QuerySpec, priors: Priors, slot: int, concept: SlotConcep
 
 def oracle_rates(query: QuerySpec, concept: Concept, rows: float) -> Floats:
     """The optimal rates of such a concept; as far as the rows go round every key has one, a sure one where it can."""
-    goal, budget = Goal(query.shed.goal, query.shed.support), Budget(rows=rows)
-    floor = one_row_floor(concept, rows)
-    rates = optimal_rates(goal.coefficients(concept), concept.weight, concept.full_cost, rows, floor)
-    return settle(concept, budget, split(concept, budget), rates, goal, certain=True).rates
+    problem = Problem.of(concept, Budget(rows=rows), query.shed.get_policy("optimal").objective())
+    share = problem.share()
+    return problem.settle(problem.optimum(share, problem.row_floor(share)), share, sure=True).rates

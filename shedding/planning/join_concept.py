@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shedding.allocation.budget import Allocation
+from shedding.allocation.concept import Concept, JoinConcept
 from shedding.errors import NotReadyError
 from shedding.ingest.side import Side, needed_counts
 from shedding.keys import align
 from shedding.planning.populations import Populations, block_of, concept_of, counted
 from shedding.planning.priors import Priors
 from shedding.planning.slot_concept import SlotConcept
-from shedding.policies import Allocation
-from shedding.policies.concept import Concept, JoinConcept
 from shedding.rates import Rates
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import Timeline

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from shedding.allocation.budget import Allocation, Budget
 from shedding.keys import Keys
 from shedding.panes.memory import Memory
 from shedding.planning.join_concept import learn_join
 from shedding.planning.priors import Priors
 from shedding.planning.slot_concept import SlotConcept, learn_side
-from shedding.policies import Allocation, Budget, get_policy
 from shedding.rates import Rates
 from shedding.risk import inclusion, spot_keys
 from shedding.spec.query import QuerySpec
@@ -111,8 +111,7 @@ def allocate(query: QuerySpec, policy: str, concept: SlotConcept, rows: float) -
         unseen_share=concept.unseen_share,
         slot_rows=concept.rows,
     )
-    made = get_policy(policy, goal=shed.goal, support=shed.support, groups=shed.groups)
-    return made.allocate(concept.concept, budget)
+    return shed.get_policy(policy).allocate(concept.concept, budget)
 
 
 def learn(query: QuerySpec, priors: Sequence[Priors], slot: int) -> SlotConcept:

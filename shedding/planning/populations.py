@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shedding.allocation.concept import Concept
 from shedding.keys import Keys, align
 from shedding.planning.priors import Priors, expected_rows
-from shedding.policies.concept import Concept
 from shedding.spec.timeline import Timeline
 
 Floats = npt.NDArray[np.float64]

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shedding.allocation.budget import Allocation
+from shedding.allocation.concept import Concept
 from shedding.ingest.side import needed_counts
 from shedding.keys import Keys, align
 from shedding.planning.populations import concept_of, counted, expected
 from shedding.planning.priors import Priors
-from shedding.policies import Allocation
-from shedding.policies.concept import Concept
 from shedding.rates import Rates
 from shedding.spec.query import QuerySpec
 

@@ -1,46 +1,51 @@
-"""The policies by name: `get_policy(name).allocate(concept, budget)` gives the rates of a slot."""
+"""The policies by name: `get_policy(name).allocate(concept, budget)` gives the rates of a slot.
+
+A policy is a file of this folder; `POLICIES` is what the files define. Loading it costs no NumPy, so that the names and
+options that a query may state are these, in DAG files too, and no second list of them is kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
 
 from shedding.errors import BudgetError
-from shedding.policies.budget import Allocation, Budget
-from shedding.policies.cod import ConceptDriven
-from shedding.policies.exact import Exact
-from shedding.policies.goal import Goal, GoalName
-from shedding.policies.k_optimal import KOptimal
-from shedding.policies.load_aware import LoadAware
-from shedding.policies.optimal import Optimal
 from shedding.policies.policy import Policy
-from shedding.policies.posterior import Posterior
-from shedding.policies.proportional import Proportional
-from shedding.policies.uniform import Uniform
-from shedding.policies.water_filling import optimal_rates
 
-__all__ = ["POLICIES", "Allocation", "Budget", "Goal", "Policy", "get_policy", "optimal_rates"]
+__all__ = ["POLICIES", "Policy", "get_policy", "registered"]
 
-POLICIES: Mapping[str, Callable[[Goal, int], Policy]] = {
-    "exact": lambda goal, _: Exact(goal),
-    "uniform": lambda goal, _: Uniform(goal),
-    "proportional": lambda goal, _: Proportional(goal),
-    "cod": lambda goal, _: ConceptDriven(goal),
-    "optimal": lambda goal, _: Optimal(goal),
-    "k_optimal": KOptimal,
-    "posterior": lambda goal, _: Posterior(goal),
-    "load_aware": lambda goal, _: LoadAware(goal),
-}
-"""Registry: name -> how to make the policy from its goal and number of groups."""
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
 
 
-def get_policy(name: str, *, goal: GoalName = "relative", support: float | None = None, groups: int = 8) -> Policy:
-    """The policy of that name; unknown names and goals without what they need are a BudgetError.
+def registered(below: type[Policy] = Policy) -> Iterator[tuple[str, type[Policy]]]:
+    """The named subclasses of a policy, by name."""
+    for policy in below.__subclasses__():
+        if "name" in vars(policy):
+            yield policy.name, policy
+        yield from registered(policy)
 
-    >>> from shedding.policies import Budget
-    >>> from shedding.policies.concept import Concept
+
+POLICIES: Mapping[str, type[Policy]] = dict(sorted(registered()))
+"""Every policy by the name that a query gives it."""
+
+
+def get_policy(name: str, **options: Any) -> Policy:
+    """The policy of that name with these options; unknown names and wrong options are a BudgetError.
+
+    >>> from shedding.allocation.budget import Budget
+    >>> from shedding.allocation.concept import Concept
     >>> get_policy("uniform").allocate(Concept.grouped([100, 300]), Budget(rows=20)).rates
     array([0.05, 0.05])
     """
     if name not in POLICIES:
         raise BudgetError(f"unknown policy {name!r}; policies: {', '.join(POLICIES)}")
-    return POLICIES[name](Goal(goal, support), groups)
+    try:
+        return POLICIES[name].model_validate(options)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))} {e['msg']}".strip() for e in error.errors())
+        raise BudgetError(f"policy {name}: {wrong}") from error

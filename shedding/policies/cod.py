@@ -1,20 +1,17 @@
-"""CoD: concept-driven load shedding (Katsipoulakis, Labrinidis, Chrysanthis, Sec. V and VI)."""
+"""cod: concept-driven load shedding (Katsipoulakis, Labrinidis, Chrysanthis, Sec. V and VI)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
+from shedding.policies.policy import Policy
 
-from shedding.policies.allocation import settle
-from shedding.policies.budget import Allocation, Budget, completeness_floor, split
-from shedding.policies.concept import Concept
-from shedding.policies.goal import Goal
-from shedding.policies.water_filling import bounded_rates
+if TYPE_CHECKING:
+    from shedding.allocation.budget import Allocation
+    from shedding.allocation.problem import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class ConceptDriven:
+class ConceptDriven(Policy):
     """Frequent keys at one common rate, infrequent ones at more, rare ones whole.
 
     The concept is the frequency of the keys. A key with at least the mean number of rows is represented in proportion,
@@ -24,13 +21,11 @@ class ConceptDriven:
     A scalar query has one key and one rate.
     """
 
-    goal: Goal
-    name: str = "cod"
+    name: ClassVar[str] = "cod"
 
-    def allocate(self, concept: Concept, budget: Budget) -> Allocation:
+    def solve(self, problem: Problem) -> Allocation:
         """The concept's rates, raised where completeness is required."""
-        share = split(concept, budget)
-        size = float(concept.population.mean()) if len(concept) else 1.0
-        ideal = np.maximum(1.0, size / concept.population)
-        rates = bounded_rates(ideal, concept.full_cost, share.capacity, completeness_floor(concept, budget))
-        return settle(concept, budget, share, rates, self.goal)
+        share, population = problem.share(), problem.strata.population
+        size = float(population.mean()) if population.size else 1.0
+        rates = problem.in_proportion((size / population).clip(1.0), share, problem.floor())
+        return problem.settle(rates, share)

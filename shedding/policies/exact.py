@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
+from shedding.policies.policy import Policy
 
-from shedding.policies.allocation import settle
-from shedding.policies.budget import Allocation, Budget, Share, split
-from shedding.policies.concept import Concept
-from shedding.policies.goal import Goal
+if TYPE_CHECKING:
+    from shedding.allocation.budget import Allocation
+    from shedding.allocation.problem import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Exact:
+class Exact(Policy):
     """All rows, whatever the budget; `exceeded_by` says what that is over it."""
 
-    goal: Goal
-    name: str = "exact"
+    name: ClassVar[str] = "exact"
 
-    def allocate(self, concept: Concept, budget: Budget) -> Allocation:
+    def solve(self, problem: Problem) -> Allocation:
         """Rate 1 for every key, seen or not."""
-        share = split(concept, budget)
-        everything = Share(budget.rows, 1.0, share.unseen_rows, share.unseen_cost)
-        return settle(concept, budget, everything, np.ones(len(concept)), self.goal)
+        return problem.settle(1.0, problem.whole_share())

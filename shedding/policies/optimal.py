@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from shedding.policies.allocation import settle
-from shedding.policies.budget import Allocation, Budget, completeness_floor, split
-from shedding.policies.concept import Concept
-from shedding.policies.goal import Goal
-from shedding.policies.water_filling import optimal_rates
+from shedding.policies.policy import GoalPolicy
+
+if TYPE_CHECKING:
+    from shedding.allocation.budget import Allocation
+    from shedding.allocation.problem import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Optimal:
+class Optimal(GoalPolicy):
     """The least weighted error of plain estimates: r_k = min(1, lambda sqrt(b_k v_k / c_k)) (Sec. V-C).
 
     Under the relative goal and flat costs a key's rows are in proportion to its cv. No policy has a smaller
@@ -20,13 +19,9 @@ class Optimal:
     is known is not missed (`certain_thresholds`).
     """
 
-    goal: Goal
-    name: str = "optimal"
+    name: ClassVar[str] = "optimal"
 
-    def allocate(self, concept: Concept, budget: Budget) -> Allocation:
+    def solve(self, problem: Problem) -> Allocation:
         """The optimal rates, within lower bounds where completeness is required."""
-        share = split(concept, budget)
-        floor = completeness_floor(concept, budget)
-        b = self.goal.coefficients(concept)
-        rates = optimal_rates(b, concept.weight, concept.full_cost, share.capacity, floor)
-        return settle(concept, budget, share, rates, self.goal, certain=True)
+        share = problem.share()
+        return problem.settle(problem.optimum(share, problem.floor()), share, sure=True)

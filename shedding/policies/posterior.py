@@ -1,47 +1,40 @@
-"""posterior: the allocation that knows that its estimates will be shrunk to history (estimates.md)."""
+"""posterior: the least error after shrinkage to history (the project's own)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from shedding.policies.policy import Policy
 
-from shedding.policies.allocation import settle
-from shedding.policies.budget import Allocation, Budget, completeness_floor, split
-from shedding.policies.concept import Concept
-from shedding.policies.goal import Goal
-from shedding.policies.posterior_curve import PosteriorCurve, posterior_rates
+if TYPE_CHECKING:
+    from shedding.allocation.budget import Allocation
+    from shedding.allocation.goal import Goal
+    from shedding.allocation.problem import Problem
 
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class _PosteriorObjective:
-    curve: PosteriorCurve
-
-    def errors(self, concept: Concept, rates: Floats) -> Floats:
-        return self.curve.errors(rates)
-
-    def total(self, concept: Concept, errors: Floats) -> float:
-        return float(np.sum(concept.weight / concept.weight.sum() * errors)) if len(concept) else 0.0
+RESERVE = 0.1
+"""Part of the budget that stays uniform, so that nothing starves. Against a fifth, a tenth lowers the measured error on
+seven of eight replays by 1 to 14 % and raises it on the eighth (fares by medallion) by 3 to 5 %."""
 
 
-@dataclass(frozen=True, slots=True)
-class Posterior:
+class Posterior(Policy):
     """The least mean relative error after shrinkage; a tenth of the uniform rate is every key's.
 
-    `expected_error` is the posterior error s(n) of each key, `total_error` its weighted mean; the goal does not change
-    them: shrinkage is defined for relative errors. Its curves count rows, so a key whose smallest u was kept at arrival
-    gets the one row it was given for sure (`certain_thresholds`), where coin flips lose it in e^-n of all cases.
+    `expected_error` is the posterior error s(n) of each key, `total_error` its weighted mean. Its curves count rows, so
+    a key whose smallest u was kept at arrival gets the one row it was given for sure (`certain_thresholds`), where coin
+    flips lose it in e^-n of all cases. The reserve is a floor, not an extra: a key that earns more by its curve has no
+    claim on it besides. That keeps the rates monotone in the budget.
     """
 
-    goal: Goal
-    name: str = "posterior"
+    name: ClassVar[str] = "posterior"
 
-    def allocate(self, concept: Concept, budget: Budget) -> Allocation:
+    def objective(self) -> Goal:
+        """Shrinkage is defined for relative errors."""
+        from shedding.allocation.goal import Goal
+
+        return Goal("posterior")
+
+    def solve(self, problem: Problem) -> Allocation:
         """The greedy rates along the keys' posterior curves, within lower bounds where completeness is required."""
-        share = split(concept, budget)
-        curve = PosteriorCurve.of(concept)
-        rates = posterior_rates(concept, curve, share.capacity, completeness_floor(concept, budget))
-        return settle(concept, budget, share, rates, _PosteriorObjective(curve), certain=True)
+        share = problem.share()
+        lower = problem.floor().clip(problem.uniform_rate(RESERVE * share.capacity))
+        return problem.settle(problem.optimum(share, lower), share, sure=True)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from shedding.errors import SpecError
-from shedding.spec.base import NAME, Spec
+from shedding.fields import NAME, Spec
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.expressions import column_types, dataset_problems, query_problems
 from shedding.spec.problems import Problem, did_you_mean, problem_of

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from shedding.spec.base import Column, Expression, Name, Number, Spec, Tag, Whole, Words
+from shedding.fields import Column, Expression, Name, Number, Spec, Tag, Whole, Words
 from shedding.spec.notations import DatePattern, Delimiter, Glob, RegularExpression, TimeZone
 from shedding.spec.reserved_names import RESERVED
 from shedding.spec.times import UNITS, Duration, Instant, format_duration, parse_instant

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from shedding.spec.base import PATTERNS
+from shedding.fields import PATTERNS
 
 _LONGEST = 120
 _WANTED = {

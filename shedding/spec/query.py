@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from shedding.fields import Column, Expression, Name, Number, Spec, Tag, Whole, Words
 from shedding.spec.aggregates import AGGREGATES, Aggregate, Traits
-from shedding.spec.base import Column, Expression, Name, Number, Spec, Tag, Whole, Words
+from shedding.spec.policy_options import PolicyName, PolicyOptions
 from shedding.spec.reserved_names import name_clashes
 from shedding.spec.timeline import Timeline
 from shedding.spec.times import UNITS, Duration, format_duration
 
 MOST_PANES = 100_000
-PolicyName = Literal["exact", "uniform", "proportional", "cod", "optimal", "k_optimal", "posterior", "load_aware"]
 Fraction = Annotated[Number, Field(gt=0, le=1)]
 
 
@@ -91,8 +91,8 @@ class BudgetSpec(Spec):
         return self
 
 
-class ShedSpec(Spec):
-    """What is shed, and by which policy."""
+class ShedSpec(PolicyOptions):
+    """What is shed, and by which policy; beside these keys stand the options of the policies that it names."""
 
     policy: PolicyName = "posterior"
     budget: BudgetSpec
@@ -101,14 +101,11 @@ class ShedSpec(Spec):
     spot_check: Number = Field(
         default=0.1, ge=0, le=0.5, description="part of the budget that computes some keys exactly, to measure errors"
     )
-    goal: Literal["variance", "relative", "support"] = "relative"
-    support: Fraction | None = Field(default=None, description="support threshold, with goal: support")
-    groups: Whole = Field(default=8, gt=0, description="k of k_optimal")
 
     @model_validator(mode="after")
-    def _support_goes_with_its_goal(self) -> ShedSpec:
-        if (self.goal == "support") != (self.support is not None):
-            raise ValueError("support (the threshold, e.g. 0.01) goes with goal: support and only there")
+    def _options_fit(self) -> ShedSpec:
+        for policy in {self.policy, *self.compare}:
+            self.get_policy(policy)
         return self
 
 

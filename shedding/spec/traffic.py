@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from shedding.spec.base import Number, Spec, Whole
+from shedding.fields import Number, Spec, Whole
 from shedding.spec.times import Duration, Instant
 
 Weight = Annotated[Number, Field(ge=0)]

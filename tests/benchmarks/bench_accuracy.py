@@ -17,12 +17,13 @@ from multiprocessing import get_context
 import numpy as np
 from numpy.typing import NDArray
 
+from shedding.allocation.budget import Budget
+from shedding.allocation.concept import Concept
 from shedding.estimates import Estimate, stratified_mean
 from shedding.estimates.accuracy import Accuracy, measured_accuracy
 from shedding.estimates.moments import Moments
 from shedding.estimates.shrinkage import AuditRecord, History, Prior, calibrate, merge_records, shrink
-from shedding.policies import Budget, get_policy
-from shedding.policies.concept import Concept
+from shedding.policies import get_policy
 from tests.benchmarks.accuracy_replay import Replay, Truth
 from tests.benchmarks.accuracy_streams import STREAMS, Stream, load_streams
 from tests.benchmarks.harness import Bench

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shedding.policies.water_filling import optimal_rates
+from shedding.allocation.water_filling import optimal_rates
 
 Floats = NDArray[np.float64]
 SIZES = {"1M": 1_000_000, "10M": 10_000_000, "20M": 20_000_000}

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shedding.allocation.budget import Budget
+from shedding.allocation.concept import Concept
 from shedding.answers.answer import Answer, exact_answer, plain_answer
 from shedding.answers.learnt import Learnt, learnt_answer
 from shedding.answers.scores import expected, measured
@@ -20,8 +22,7 @@ from shedding.panes.states import SampledValues, WindowPair, WindowStat, WindowS
 from shedding.panes.windows import WindowSample
 from shedding.planning.audit_plan import AuditPlan
 from shedding.planning.priors import block_record, measure_history
-from shedding.policies import Budget, get_policy
-from shedding.policies.concept import Concept
+from shedding.policies import get_policy
 from shedding.scan.exact_sums import ExactSums
 from shedding.spec.query import MeasureSpec
 from tests.benchmarks.measure_streams import MeasureStream

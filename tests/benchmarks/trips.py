@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from shedding.allocation.budget import Budget
+from shedding.allocation.concept import Concept
 from shedding.config import Settings
 from shedding.keys import Keys, align
 from shedding.panes.from_scan import Scanned
 from shedding.panes.windows import PaneRun, WindowSample
-from shedding.policies import Budget, get_policy
-from shedding.policies.concept import Concept
+from shedding.policies import get_policy
 from shedding.rates import Rates
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.query import MeasureSpec

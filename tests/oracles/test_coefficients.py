@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from shedding.allocation.goal import support_confidence
 from shedding.errors import BudgetError
-from shedding.policies.goal import support_confidence
 from tests.oracles.coefficients import (
     count_relative,
     count_variance,

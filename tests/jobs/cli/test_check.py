@@ -43,3 +43,20 @@ def test_windows_with_gaps_are_explained(specs: Path, tmp_path: Path, capsys: py
 
 def test_the_projects_own_specifications_are_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--warehouse", str(tmp_path), "check"]) == 0, capsys.readouterr().out
+
+
+def test_an_option_that_the_policy_does_not_have_is_told_with_those_that_do(
+    specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = specs / "queries" / "fares.yaml"
+    text = file.read_text()
+    assert "shed: {policy: uniform, " in text
+    file.write_text(text.replace("shed: {", "shed: {goal: variance, groups: 3, compare: [optimal], "))
+    assert check(specs, tmp_path) == 0
+    notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: queries/fares.yaml: shed")]
+    assert notes == [
+        "note: queries/fares.yaml: shed.goal: policy uniform has no such option, only the compared optimal follows it; "
+        "remove it, or write shed.policy: k_optimal or optimal",
+        "note: queries/fares.yaml: shed.groups: policy uniform has no such option, it has no effect; "
+        "remove it, or write shed.policy: k_optimal",
+    ]

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shedding.allocation.budget import Budget
 from shedding.answers.join import measures_by_side
 from shedding.planning.join_concept import learn_join
-from shedding.policies import Budget, get_policy
+from shedding.policies import get_policy
 from tests.shedding.answers.test_join import make_join
 from tests.shedding.rows_in_memory import HOUR, joined_sides
 

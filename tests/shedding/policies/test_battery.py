@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
-from shedding.policies import POLICIES, Budget, get_policy
-from shedding.policies.concept import Concept
-from shedding.spec.query import PolicyName
-from tests.shedding.policies.battery import LAWS, Law, random_concept, spend
+from shedding import policies
+from shedding.allocation.budget import Allocation, Budget
+from shedding.allocation.concept import Concept
+from shedding.allocation.problem import Problem
+from shedding.fields import Number
+from shedding.policies import POLICIES, Policy, get_policy, registered
+from shedding.spec.policy_options import PolicyName
+from tests.shedding.policies.battery import LAWS, Law, random_concept, spend, with_options
 
 every_policy = pytest.mark.parametrize("name", list(POLICIES))
 
@@ -23,17 +31,17 @@ every_policy = pytest.mark.parametrize("name", list(POLICIES))
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), part=st.floats(0.002, 1.1))
 def test_every_policy_keeps_every_law(name: str, law: Law, seed: int, part: float) -> None:
-    law(get_policy(name, groups=4), random_concept(seed), part)
+    law(with_options(name, groups=4), random_concept(seed), part)
 
 
-@every_policy
+@pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if "goal" in policy.model_fields])
 @pytest.mark.parametrize(("goal", "support"), [("variance", None), ("support", 0.05)])
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), part=st.floats(0.01, 0.9))
 def test_the_laws_hold_under_the_other_goals(
     name: str, goal: str, support: float | None, seed: int, part: float
 ) -> None:
-    policy = get_policy(name, goal=goal, support=support)  # type: ignore[arg-type]
+    policy = get_policy(name, goal=goal, support=support)
     for law in LAWS:
         law(policy, random_concept(seed), part)
 
@@ -79,7 +87,7 @@ def test_a_million_keys_take_seconds(name: str) -> None:
 def test_degenerate_statistics_have_a_defined_result(name: str, cv: list[float], population: list[float]) -> None:
     concept = Concept.grouped(population, cv=cv, prior_variance=[np.nan, np.inf, 0.0], scale=[0.0, np.nan, 1e300])
     for goal, support in (("relative", None), ("variance", None), ("support", 0.1)):
-        got = spend(get_policy(name, goal=goal, support=support), concept, 0.1)  # type: ignore[arg-type]
+        got = spend(with_options(name, goal=goal, support=support), concept, 0.1)
         assert np.all((got.rates > 0) & (got.rates <= 1))
         assert np.all(np.isfinite(got.expected_error))
         assert name == "exact" or got.expected_cost == pytest.approx(0.1 * float(concept.full_cost.sum()), rel=1e-6)
@@ -144,5 +152,25 @@ def test_a_budget_of_all_rows_leaves_none_out_whatever_is_rounded_on_the_way(
         assert got.unseen_rate == 1
 
 
-def test_every_policy_that_a_query_may_name_is_registered() -> None:
-    assert set(POLICIES) == set(get_args(PolicyName))
+def test_a_query_may_name_every_policy_that_has_a_file() -> None:
+    folder = Path(policies.__file__).parent
+    assert set(get_args(PolicyName)) == set(POLICIES) == {file.stem for file in folder.glob("[a-z]*.py")} - {"policy"}
+
+
+def test_a_new_policy_is_known_by_being_there_and_its_options_are_keys_of_yaml() -> None:
+    class Half(Policy):
+        name = "half"
+        part: Number = Field(default=0.5, gt=0, description="of the budget")
+
+        def solve(self, problem: Problem) -> Allocation:
+            share = problem.share()
+            return problem.settle(self.part * problem.uniform_rate(share.capacity), share)
+
+    got = Half(part=0.1).allocate(Concept.grouped([100, 300]), Budget(rows=40))
+    assert got.rates.tolist() == pytest.approx([0.01, 0.01])
+    assert dict(registered())["half"] is Half
+
+
+def test_names_and_options_are_read_without_numpy() -> None:
+    code = "import sys, shedding.spec; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shedding.policies import POLICIES, Budget, get_policy
-from shedding.policies.concept import Concept
-from tests.shedding.policies.battery import LAWS, Law, random_concept
+from shedding.allocation.budget import Budget
+from shedding.allocation.concept import Concept
+from shedding.policies import POLICIES, get_policy
+from tests.shedding.policies.battery import LAWS, Law, random_concept, with_options
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
@@ -21,7 +22,7 @@ from tests.shedding.policies.battery import LAWS, Law, random_concept
 def test_the_laws_hold_for_costs_over_five_decades(name: str, law: Law, seed: int, part: float) -> None:
     concept = random_concept(seed)
     costs = 10 ** np.random.default_rng(seed).uniform(-2, 3, len(concept))
-    law(get_policy(name, groups=4), replace(concept, cost=costs), part)
+    law(with_options(name, groups=4), replace(concept, cost=costs), part)
 
 
 @pytest.mark.parametrize(("sigma", "gain"), [(1.0, 0.88), (1.5, 0.75), (2.0, 0.61)])

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shedding.policies import Budget, get_policy
-from shedding.policies.allocation import certain_thresholds
-from shedding.policies.concept import Concept
+from shedding.allocation.budget import Budget
+from shedding.allocation.concept import Concept
+from shedding.allocation.sure_row import certain_thresholds
+from shedding.policies import get_policy
 
 
 @pytest.mark.parametrize("rows", [0.3, 0.9, 1.0, 1.5, 4.0, 11.0, 12.0])

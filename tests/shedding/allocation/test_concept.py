@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shedding.allocation.budget import Budget
+from shedding.allocation.concept import Concept, JoinConcept
 from shedding.errors import BudgetError
-from shedding.policies import Budget, get_policy
-from shedding.policies.concept import Concept, JoinConcept
+from shedding.policies import get_policy
 
 
 def test_a_grouped_concept_has_defaults_for_all_but_the_rows() -> None:

@@ -1,39 +1,51 @@
-"""What an allocation minimises: relative error, variance, or doubt about a support threshold."""
+"""What an allocation minimises: relative error, before or after shrinkage, variance, or doubt about a threshold."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shedding.allocation.concept import Concept
+from shedding.allocation.curve import Curve, ReciprocalCurve
+from shedding.allocation.posterior_curve import PosteriorCurve
 from shedding.errors import BudgetError
-from shedding.policies.concept import Concept
 
 Floats = NDArray[np.float64]
-GoalName = Literal["relative", "variance", "support"]
+GoalName = Literal["relative", "variance", "support", "posterior"]
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The error that counts; `support` is the threshold as a share of all rows, with goal "support" only."""
+    """The error that counts: the factory Concept -> Curve.
+
+    `support` is the threshold as a share of all rows, with goal "support" only.
+    """
 
     name: GoalName = "relative"
     support: float | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in ("relative", "variance", "support"):
-            raise BudgetError(f"unknown goal {self.name!r}; goals: relative, variance, support")
+        if self.name not in get_args(GoalName):
+            raise BudgetError(f"unknown goal {self.name!r}; goals: {', '.join(get_args(GoalName))}")
         if (self.name == "support") != (self.support is not None):
             raise BudgetError("the support threshold goes with goal support and only there; set both or neither")
 
-    def coefficients(self, concept: Concept) -> Floats:
-        """b_k of the squared error b_k (1 / r_k - 1), mean over the measures; positive and finite.
+    def curve(self, concept: Concept) -> Curve:
+        """The error of each key of a concept as a function of its rows, mean over the measures.
 
         relative: cv^2 / N (AVG and SUM with known N, erratum 3). variance: sd^2 / N, each measure in units of its mean
-        |value|, so that measures of different units can be added. support: see `support_confidence`.
+        |value|, so that measures of different units can be added. support: see `support_confidence`. posterior: the
+        relative error after shrinkage to history.
         """
+        if self.name == "posterior":
+            return PosteriorCurve.of(concept)
+        return ReciprocalCurve(concept.population, self._coefficients(concept))
+
+    def _coefficients(self, concept: Concept) -> Floats:
+        """b_k of the squared error b_k (1 / r_k - 1); positive and finite."""
         if self.name == "support":
             assert self.support is not None
             return support_confidence(concept.population, self.support * float(concept.population.sum()))
@@ -41,22 +53,6 @@ class Goal:
         if self.name == "variance":
             spread = spread * _relative_scale(concept)
         return np.asarray(np.mean(np.square(spread), axis=1) / concept.population)
-
-    def errors(self, concept: Concept, rates: Floats) -> Floats:
-        """Expected error of each key at these rates, sqrt(b (1/r - 1)); infinite at rate 0.
-
-        relative: root mean square relative error. variance: the same in units of the measures' mean |value|. support:
-        noise of the count over its distance to the threshold (`wrong_side` turns counts and rates into probabilities).
-        """
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.sqrt(self.coefficients(concept) * (1.0 / rates - 1.0)))
-
-    def total(self, concept: Concept, errors: Floats) -> float:
-        """Root of the weighted mean of the squared errors: sqrt(G / sum v), G the goal of Eq. 7."""
-        if not len(concept):
-            return 0.0
-        shares = concept.weight / concept.weight.sum()
-        return float(np.sqrt(np.sum(np.where(shares > 0, shares * np.square(errors), 0.0))))
 
 
 def _relative_scale(concept: Concept) -> Floats:

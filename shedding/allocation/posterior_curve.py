@@ -1,23 +1,13 @@
-"""The expected error *after* shrinkage to history, and the allocation that makes it least (the project's own)."""
+"""The expected error *after* shrinkage to history (the project's own)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shedding.policies.concept import Concept
-from shedding.policies.hull import hull_rows
-from shedding.policies.water_filling import bounded_rates
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-RESERVE = 0.1
-"""Part of the budget that stays uniform, so that nothing starves. Against a fifth, a tenth lowers the measured error on
-seven of eight replays by 1 to 14 % and raises it on the eighth (fares by medallion) by 3 to 5 %."""
-
+from shedding.allocation.concept import Concept
+from shedding.allocation.curve import Curve, Floats, Ints, weighted_mean
 
 FEW_KEYS = 10.0
 """How far so many keys moved apart between audits tells as much as it leaves open of how far they will."""
@@ -39,8 +29,8 @@ def posterior_error(n: Floats, population: Floats, spread: Floats, prior: Floats
 
 
 @dataclass(frozen=True, slots=True)
-class PosteriorCurve:
-    """The mean of `posterior_error` over a concept's measures, as a function of keys (indexes) and rows."""
+class PosteriorCurve(Curve):
+    """The mean of `posterior_error` over a concept's measures."""
 
     population: Floats
     spread: Floats
@@ -54,7 +44,7 @@ class PosteriorCurve:
             concept.population, concept.spread(), concept.uncertainty(), FEW_KEYS / (FEW_KEYS + max(len(concept), 1))
         )
 
-    def __call__(self, keys: Ints, n: Floats) -> Floats:
+    def errors(self, keys: Ints, n: Floats) -> Floats:
         """Errors of the keys at n rows; n has one line a key."""
         rows = self.population[keys, None]
         total = np.zeros_like(n)
@@ -64,20 +54,6 @@ class PosteriorCurve:
             total += self.doubt * posterior_error(n, rows, spread, UNKNOWN)
         return np.asarray(total / self.spread.shape[1])
 
-    def errors(self, rates: Floats) -> Floats:
-        """Errors of all keys at these rates."""
-        return self(np.arange(rates.size), (rates * self.population)[:, None])[:, 0]
-
-
-def posterior_rates(concept: Concept, curve: PosteriorCurve, capacity: float, lower: Floats) -> Floats:
-    """Rates of least summed posterior error: at least `lower` and a tenth of the uniform rate, the rest greedily.
-
-    The reserve is a floor, not an extra: a key that earns more by its curve has no claim on it besides. That keeps the
-    rates monotone in the budget.
-    """
-    whole = float(concept.full_cost.sum())
-    reserve = min(1.0, RESERVE * capacity / whole) if whole > 0 else 1.0
-    affordable = bounded_rates(np.ones(len(concept)), concept.full_cost, capacity, lower)
-    least = np.minimum(np.maximum(lower, reserve), affordable) * concept.population
-    rows = hull_rows(concept.population, concept.cost, capacity, curve, concept.weight, least)
-    return rows / concept.population
+    def total(self, weight: Floats, errors: Floats) -> float:
+        """The weighted mean."""
+        return weighted_mean(weight, errors)

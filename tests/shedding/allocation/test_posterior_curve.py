@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shedding.policies import Budget, get_policy
-from shedding.policies.concept import Concept
-from shedding.policies.hull import hull_rows
-from shedding.policies.posterior_curve import RESERVE, PosteriorCurve, posterior_error
+from shedding.allocation.budget import Budget
+from shedding.allocation.concept import Concept
+from shedding.allocation.curve import Curve
+from shedding.allocation.hull import hull_rows
+from shedding.allocation.posterior_curve import PosteriorCurve, posterior_error
+from shedding.policies import get_policy
+from shedding.policies.posterior import RESERVE
 
 LAWS = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -65,9 +68,9 @@ def test_it_beats_every_other_policy_under_its_own_error() -> None:
     for part in (0.02, 0.05, 0.1, 0.3):
         budget = Budget(rows=part * float(concept.population.sum()))
         best = get_policy("posterior").allocate(concept, budget)
-        assert best.total_error == pytest.approx(curve.errors(best.rates).mean())
+        assert best.total_error == pytest.approx(curve.at_rates(best.rates).mean())
         for other in ("uniform", "proportional", "cod", "optimal"):
-            assert best.total_error < curve.errors(get_policy(other).allocate(concept, budget).rates).mean()
+            assert best.total_error < curve.at_rates(get_policy(other).allocate(concept, budget).rates).mean()
 
 
 @LAWS
@@ -78,11 +81,15 @@ def test_greedy_steps_match_the_best_integer_allocation(seed: int, part: float) 
     population = rng.integers(1, 5, 6).astype(float)
     error = [np.sort(rng.random(int(n) + 1))[::-1] for n in population]
 
-    def curve(keys: np.ndarray, n: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-        return np.array([error[k][row.astype(int)] for k, row in zip(keys, n, strict=True)])
+    class Listed(Curve):
+        def errors(self, keys: np.ndarray, n: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+            return np.array([error[k][row.astype(int)] for k, row in zip(keys, n, strict=True)])
+
+        def total(self, weight: np.ndarray, errors: np.ndarray) -> float:  # type: ignore[type-arg]
+            return float(errors.sum())
 
     capacity = max(1, int(part * population.sum()))
-    rows = hull_rows(population, np.ones(6), capacity, curve, np.ones(6), np.zeros(6))
+    rows = hull_rows(Concept.grouped(population).strata, Listed(), capacity, np.zeros(6))
     assert rows.sum() == pytest.approx(capacity)
     best = np.full(capacity + 1, np.inf)
     best[0] = 0.0

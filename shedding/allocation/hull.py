@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Curve = Callable[[Ints, Floats], Floats]
+from shedding.allocation.curve import Curve, Floats, Ints
+from shedding.allocation.strata import Strata
 
 _CHUNK = 1 << 14
 
 
-def hull_rows(population: Floats, cost: Floats, capacity: float, curve: Curve, weight: Floats, least: Floats) -> Floats:
+def hull_rows(strata: Strata, curve: Curve, capacity: float, least: Floats) -> Floats:
     """Rows n_k >= least_k of each key that minimise the sum of weight times the hull of the curve, within `capacity`.
 
-    `curve(keys, n)` gives the errors of the keys (indexes) at n rows, n of shape (keys, grid). The grid is geometric:
-    0, 1, 2, 3, 4, 6, 8, 12, ..., N. Guarantee: the optimum of the hulls (a key's curve is met at its vertices); spends
-    the capacity unless all rows fit in it or `least` alone exceeds it; monotone in the capacity; equal keys are treated
-    equally: steps tied at the margin are all taken in part.
+    The curve is looked at on a geometric grid of rows: 0, 1, 2, 3, 4, 6, 8, 12, ..., N. Guarantee: the optimum of the
+    hulls (a key's curve is met at its vertices); spends the capacity unless all rows fit in it or `least` alone exceeds
+    it; monotone in the capacity; equal keys are treated equally: steps tied at the margin are all taken in part.
     """
-    keys, start, end, gain = _steps(population, cost, curve, weight)
-    price = cost[keys]
+    keys, start, end, gain = _steps(strata, curve)
+    price = strata.cost[keys]
 
     def spent(taken: Floats) -> Floats:
         """Cost of a step beyond what `least` has paid already."""
         return np.asarray(np.maximum(0.0, np.maximum(taken, least[keys]) - np.maximum(start, least[keys])) * price)
 
-    left = capacity - float(np.sum(least * cost))
+    left = capacity - float(np.sum(least * strata.cost))
     full = spent(end)
     order = np.argsort(-gain, kind="stable")
     running = np.cumsum(full[order])
@@ -38,7 +33,7 @@ def hull_rows(population: Floats, cost: Floats, capacity: float, curve: Curve, w
         return rows
     place = int(np.searchsorted(running, left, side="right"))
     if place >= running.size:
-        return population.copy()
+        return strata.population.copy()
     margin = gain[order[place]]
     np.maximum.at(rows, keys[gain > margin], end[gain > margin])
     tied = gain == margin
@@ -47,20 +42,21 @@ def hull_rows(population: Floats, cost: Floats, capacity: float, curve: Curve, w
     begin = np.maximum(start, least[keys])[tied]
     # Tied steps of one key follow one another: each adds its part to what the key has.
     np.add.at(rows, keys[tied], part * np.maximum(0.0, np.maximum(end[tied], begin) - begin))
-    return np.minimum(rows, population)
+    return np.minimum(rows, strata.population)
 
 
-def _steps(population: Floats, cost: Floats, curve: Curve, weight: Floats) -> tuple[Ints, Floats, Floats, Floats]:
+def _steps(strata: Strata, curve: Curve) -> tuple[Ints, Floats, Floats, Floats]:
     """Key, first and last n, and gain per cost of every hull edge of every key."""
+    population = strata.population
     found: list[tuple[Ints, Floats, Floats, Floats]] = []
     by_size = np.argsort(population, kind="stable").astype(np.int64)  # keys of like size share a short grid
     for first in range(0, by_size.size, _CHUNK):
         some = by_size[first : first + _CHUNK]
         n = np.minimum(_grid(float(population[some[-1]])), population[some, None])
-        error = curve(some, n) * weight[some, None]
+        error = curve.errors(some, n) * strata.weight[some, None]
         row, i, j = _hull_edges(n, error)
         slope = (error[row, i] - error[row, j]) / (n[row, j] - n[row, i])
-        found.append((some[row], n[row, i], n[row, j], slope / cost[some[row]]))
+        found.append((some[row], n[row, i], n[row, j], slope / strata.cost[some[row]]))
     if not found:
         empty = np.zeros(0)
         return np.zeros(0, dtype=np.int64), empty, empty, empty

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shedding.allocation.strata import Strata
 from shedding.errors import BudgetError
 
 Floats = NDArray[np.float64]
@@ -30,7 +31,7 @@ class Concept:
     cv^2 / n (1 - n / N); nan: no prior knows, inf: the mean is zero. scale (K, M): |value|, which turns relative into
     absolute errors. prior_variance (K, M): relative variance of the estimate from history alone; nan or inf: none.
     weight (K,): importance v_k >= 0. cost (K,): cost units of one row. least_u (K,): the smallest u of the key's rows
-    if it was kept at arrival, else nan; it makes completeness cheap (see `completeness_floor`).
+    if it was kept at arrival, else nan; it makes completeness cheap (see `Problem.floor`).
     """
 
     population: Floats
@@ -101,9 +102,14 @@ class Concept:
         return self.population.size
 
     @property
+    def strata(self) -> Strata:
+        """The keys as what a budget is spent on; how wrong they are is a `Goal`'s curve."""
+        return Strata(self.population, self.known, self.cost, self.weight, self.least_u)
+
+    @property
     def full_cost(self) -> Floats:
-        """Cost of keeping all rows of a key: N_k times the cost of a row; keeping rate r costs r times that."""
-        return self.population * self.cost
+        """Cost of keeping all rows of a key."""
+        return self.strata.full_cost
 
     def spread(self) -> Floats:
         """cv with every gap filled, finite and positive: what allocation computes with.

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from shedding.allocation.water_filling import bounded_rates, ideal_ratios, optimal_rates
 from shedding.errors import BudgetError
-from shedding.policies.water_filling import bounded_rates, ideal_ratios, optimal_rates
 from tests.oracles.coefficients import count_relative, count_variance
 
 LAWS = settings(max_examples=120, deadline=None, derandomize=True)

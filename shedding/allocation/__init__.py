@@ -1,0 +1,11 @@
+"""A budget shared among strata: an allocation problem is *strata + curve + budget*, its answer a rate a stratum.
+
+    concept        what is known of a slot's keys before a row is read
+    strata         of it what a budget is spent on: rows, their cost, their weight
+    goal           which error counts: the factory Concept -> Curve
+    curve          the error of a stratum as a function of its rows, and its inverse
+    problem        strata, curve and budget together: shares, floors, rates, and what rates cost and lose
+    water_filling  the optimum of reciprocal curves; `hull` of any other; `clustering` with few rates
+
+NumPy only, and nothing but its arguments: the policies (`shedding.policies`) choose among these.
+"""
