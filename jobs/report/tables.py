@@ -10,12 +10,12 @@ from functools import lru_cache
 
 import pyarrow as pa
 
+from shedding import warehouse
 from shedding.config import Settings
 from shedding.risk import STATISTICS
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import parse_instant
-from shedding.tables import Table
 
 KINDS = ("runs", "published", "verdicts", "verifications")
 KEPT = 64
@@ -34,7 +34,7 @@ _VERIFIED = ("window_end", *(f"{statistic}_over" for statistic in STATISTICS))
 
 def versions(settings: Settings, query: QuerySpec) -> tuple[int | None, ...]:
     """The versions of the tables that a query's page is made of."""
-    return tuple(Table(settings.table(kind, query.name)).version() for kind in KINDS)
+    return tuple(warehouse.named(settings, f"{kind}/{query.name}").version() for kind in KINDS)
 
 
 def beginning(settings: Settings, query: QuerySpec) -> int | None:
@@ -82,13 +82,13 @@ def published_slots(settings: Settings, query: QuerySpec, since: int) -> Mapping
 
 def quarantined_rows(settings: Settings, name: str) -> int:
     """How many rows `quarantine/<name>` holds."""
-    table = Table(settings.table("quarantine", name))
+    table = warehouse.quarantined_rows(settings, name)
     version = table.version()
     return 0 if version is None else _count(table.uri, version)
 
 
 def _slots(settings: Settings, kind: str, query: QuerySpec) -> Mapping[str, int]:
-    table = Table(settings.table(kind, query.name))
+    table = warehouse.named(settings, f"{kind}/{query.name}")
     version = table.version()
     return {} if version is None else _written(table.uri, version)
 
@@ -99,7 +99,7 @@ def _since(slot: int) -> str:
 
 def rows_of(settings: Settings, kind: str, name: str, columns: Iterable[str], condition: str = "") -> pa.Table:
     """The columns that the table has, instants as microseconds; no rows where there is no table."""
-    table = Table(settings.table(kind, name))
+    table = warehouse.named(settings, f"{kind}/{name}")
     version = table.version()
     if version is None:
         return pa.table({column: pa.array([], pa.null()) for column in columns})
