@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from expectations.evidence import require_own_specification
 from expectations.verdict import Verdict, read_verdict
+from jobs.window_states import Decision, write_states
 from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import DataError
@@ -47,6 +48,7 @@ def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, r
         counter=f"{query.name}/{slot_name(slot)}",
         metadata={**_metadata(query, slot, recorded, run_id), "policy": policy},
     )
+    write_states(settings, query, slot, rows, Decision(run_id, published_version=version))
     return version
 
 
@@ -62,7 +64,14 @@ def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict
         kept = kept.append_column(name, pa.array([value] * count, pa.string()))
     table = warehouse.quarantined_slots(settings, query.name)
     metadata = {**_metadata(query, slot, verdict, run_id), "policy": policy, "reason": verdict.reason}
-    return table.replace(kept, {"slot": slot_name(slot)}, metadata)
+    version = table.replace(kept, {"slot": slot_name(slot)}, metadata)
+    write_states(settings, query, slot, rows, Decision(run_id, refused=verdict.reason))
+    return version
+
+
+def drop_slot(settings: Settings, query: QuerySpec, slot: int, run_id: str) -> int:
+    """Write down that all windows of a slot are dropped, without a JVM; the new version of `windows/<query>`."""
+    return write_states(settings, query, slot, None, Decision(run_id))
 
 
 def _judged_rows(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict) -> tuple[pa.Table, pa.Table]:

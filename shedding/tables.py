@@ -27,6 +27,10 @@ Where = Mapping[str, str | int | tuple[str, str]]
 _log = logging.getLogger(__name__)
 
 
+class _SettledError(Exception):
+    """Another writer was first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A Delta table at `uri`, partitioned by string columns."""
@@ -104,6 +108,26 @@ class Table:
 
         version = self._commit(prepare, metadata, mode="overwrite", predicate=_predicate(where))
         return version, counted
+
+    def settle(self, rows: pa.Table, where: Where, counter: str, number: int, metadata: Mapping[str, Any]) -> pa.Table:
+        """Write the rows as the `number`-th under the name `counter`, unless another writer was first.
+
+        Returns the rows that stand: these, or those of the first writer. Numbers count from 1, none is left out;
+        Delta's own transaction identifier is the lock, so never do two writers of one number both stand.
+        """
+
+        def prepare(table: Any) -> tuple[pa.Table, Any]:
+            from deltalake import Transaction
+
+            if (0 if table is None else table.transaction_version(counter) or 0) >= number:
+                raise _SettledError
+            return rows, Transaction(counter, number)
+
+        try:
+            self._commit(prepare, metadata, mode="overwrite", predicate=_predicate(where))
+        except _SettledError:
+            return self.read([(column, "=", value) for column, value in where.items()])
+        return rows
 
     def append(self, rows: pa.Table, metadata: Mapping[str, Any]) -> int:
         """Atomically add rows; the new version."""

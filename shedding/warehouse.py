@@ -69,8 +69,22 @@ verifications = Kind("verifications", ("slot",))
 quarantined_slots = Kind("quarantine", ("slot",))
 """Slots of a query that the gate refused, with the reason."""
 
+plans = Kind("plans", ("slot",), pa.schema([
+    ("slot", pa.string()), ("revision", pa.int64()), ("mode", pa.string()), ("kept", pa.list_(pa.int64())),
+    ("windows", pa.int64()), ("size", pa.int64()), ("slide", pa.int64()), ("drop", pa.float64()),
+    ("batch", pa.int64()), ("salt", pa.string()), ("reason", pa.string()), ("run_id", pa.string()),
+    ("made_at", _INSTANT),
+]))  # fmt: skip
+"""What a slot decided before a row was read; the first writer of a revision wins, re-runs obey."""
+windows = Kind("windows", ("slot",), pa.schema([
+    ("window_start", _INSTANT), ("window_end", _INSTANT), ("state", pa.string()), ("rows", pa.int64()),
+    ("keys", pa.int64()), ("published_version", pa.int64()), ("content", pa.string()), ("plan_revision", pa.int64()),
+    ("reason", pa.string()), ("run_id", pa.string()), ("decided_at", _INSTANT), ("slot", pa.string()),
+]))  # fmt: skip
+"""The fate of every decided window: published, empty, dropped, refused or shut; no row: not decided yet."""
+
 OF_DATASET = (raw, concepts, quarantined_rows, ingests)
-OF_QUERY = (published, results, runs, verdicts, panes, verifications, quarantined_slots)
+OF_QUERY = (published, results, runs, verdicts, panes, verifications, quarantined_slots, plans, windows)
 
 
 def named(settings: Settings, name: str) -> Table:

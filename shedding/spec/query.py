@@ -14,6 +14,7 @@ from shedding.spec.policy_options import PolicyName, PolicyOptions
 from shedding.spec.reserved_names import name_clashes
 from shedding.spec.timeline import Timeline
 from shedding.spec.times import UNITS, Duration, format_duration
+from shedding.spec.window_drops import WindowDrops
 
 MOST_PANES = 100_000
 Fraction = Annotated[Number, Field(gt=0, le=1)]
@@ -95,7 +96,11 @@ class ShedSpec(PolicyOptions):
     """What is shed, and by which policy; beside these keys stand the options of the policies that it names."""
 
     policy: PolicyName = "posterior"
-    budget: BudgetSpec
+    budget: BudgetSpec = Field(
+        default=BudgetSpec(fraction=1.0), description="may be left out where no row is shed: policy exact, no compare"
+    )
+    # Which windows are kept is the slot's recorded plan: no fingerprint of an answer depends on it.
+    windows: WindowDrops | None = Field(default=None, exclude=True, description="whole windows left out, others exact")
     compare: list[PolicyName] = Field(default_factory=list, description="legs run beside it on audited slots")
     completeness: Literal["best_effort", "required"] = "best_effort"
     spot_check: Number = Field(
@@ -106,6 +111,19 @@ class ShedSpec(PolicyOptions):
     def _options_fit(self) -> ShedSpec:
         for policy in {self.policy, *self.compare}:
             self.get_policy(policy)
+        return self
+
+    @model_validator(mode="after")
+    def _budget_and_windows_fit(self) -> ShedSpec:
+        exact = self.policy == "exact" and not self.compare
+        if "budget" not in self.model_fields_set and not exact:
+            raise ValueError(
+                "budget is missing: rows are shed; add e.g. budget: {fraction: 0.1}, or write policy: exact"
+            )
+        if self.windows is not None and not exact:
+            raise ValueError(
+                "windows goes with policy: exact and no compare: a kept window is exact or it is not there"
+            )
         return self
 
 

@@ -1,0 +1,134 @@
+"""The slot's recorded plan: which of its windows are computed, decided before a row is read (`plans/<query>`).
+
+Law: rows = f(visible raw rows, specification, recorded plan). The first writer of a revision wins and every re-run
+obeys; a later revision keeps all that an earlier one kept, so nothing published is dropped afterwards.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from shedding import warehouse
+from shedding.config import Settings
+from shedding.dropping.calendar import Calendar
+from shedding.dropping.keep import Stage
+from shedding.errors import DataError
+from shedding.panes.memory import digest
+from shedding.spec.query import QuerySpec
+from shedding.spec.timeline import slot_name
+from shedding.spec.times import format_duration
+from shedding.stretches import Stretches
+
+FILLED = "filled: all windows are computed"
+
+
+@dataclass(frozen=True, slots=True)
+class SlotPlan:
+    """The starts of the windows that a slot computes, oldest first; `revision` 0 is a plan that nobody recorded."""
+
+    slot: int
+    size: int
+    windows: tuple[int, ...]
+    kept: tuple[int, ...]
+    reason: str
+    revision: int = 0
+
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """The starts of the windows that are left out."""
+        return tuple(start for start in self.windows if start not in self.kept)
+
+    @property
+    def stretches(self) -> Stretches:
+        """The instants whose rows the kept windows need."""
+        return Stretches.of(*((start, start + self.size) for start in self.kept))
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what was decided, not of who decided it and when."""
+        return digest([self.slot, self.size, self.kept])
+
+
+def calendar_of(query: QuerySpec) -> Calendar | None:
+    """The calendar of a query that drops windows; its salt is the query's name."""
+    drops = query.shed.windows
+    return None if drops is None else Calendar(drops.drop, drops.batch, query.name)
+
+
+def stage_of(query: QuerySpec) -> Stage:
+    """The query's windows."""
+    return Stage(query.timeline.size, query.timeline.slide)
+
+
+def by_calendar(query: QuerySpec, slot: int) -> SlotPlan:
+    """What the calendar says of a slot: a function of the specification and event time alone."""
+    starts = tuple(start for start, _ in query.timeline.windows(slot))
+    calendar, drops = calendar_of(query), query.shed.windows
+    if calendar is None or drops is None:
+        return SlotPlan(slot, query.timeline.size, starts, starts, "no windows are dropped")
+    kept = tuple(int(start) for start in calendar.kept_starts(query.timeline.slide, starts))
+    reason = f"calendar: drop {drops.drop:g}, at most {drops.batch} in a row"
+    return SlotPlan(slot, query.timeline.size, starts, kept, reason)
+
+
+def recorded(settings: Settings, query: QuerySpec, slot: int) -> SlotPlan | None:
+    """The slot's plan as it stands; DataError where it was made for other windows."""
+    table = warehouse.plans(settings, query.name)
+    rows = table.read([("slot", "=", slot_name(slot))]).to_pylist() if table.exists() else []
+    return _plan(query, slot, rows[0]) if rows else None
+
+
+def settle_plan(settings: Settings, query: QuerySpec, slot: int, run_id: str, *, fill: bool = False) -> SlotPlan:
+    """The plan that this and every other run of the slot obeys; recorded where the query can drop windows.
+
+    A window that was kept stays kept. A smaller `drop`, and `fill`, add windows as a new revision.
+    """
+    wanted = by_calendar(query, slot)
+    if query.shed.windows is None:
+        return wanted
+    if fill:
+        wanted = SlotPlan(slot, wanted.size, wanted.windows, wanted.windows, FILLED)
+    plan = recorded(settings, query, slot)
+    while plan is None or not set(wanted.kept) <= set(plan.kept):
+        before = () if plan is None else plan.kept
+        kept = tuple(start for start in wanted.windows if start in before or start in wanted.kept)
+        revision = 1 if plan is None else plan.revision + 1
+        plan = _settled(
+            settings, query, SlotPlan(slot, wanted.size, wanted.windows, kept, wanted.reason, revision), run_id
+        )
+    return plan
+
+
+def _settled(settings: Settings, query: QuerySpec, plan: SlotPlan, run_id: str) -> SlotPlan:
+    """The plan of this revision that stands: this one, or that of whoever came first."""
+    drops, name = query.shed.windows, slot_name(plan.slot)
+    assert drops is not None
+    row = {
+        "slot": name, "revision": plan.revision, "mode": "drop" if plan.dropped else "exact", "kept": list(plan.kept),
+        "windows": len(plan.windows), "size": plan.size, "slide": query.timeline.slide, "drop": drops.drop,
+        "batch": drops.batch, "salt": query.name, "reason": plan.reason, "run_id": run_id,
+        "made_at": dt.datetime.now(dt.UTC),
+    }  # fmt: skip
+    rows = pa.Table.from_pylist([row], schema=warehouse.plans.schema)
+    counter = f"plan/{query.name}/{name}"
+    stands = warehouse.plans(settings, query.name).settle(
+        rows, {"slot": name}, counter, plan.revision, {"run_id": run_id, "slot": name, "kept": len(plan.kept)}
+    )
+    return _plan(query, plan.slot, stands.to_pylist()[0])
+
+
+def _plan(query: QuerySpec, slot: int, row: dict[str, object]) -> SlotPlan:
+    timeline = query.timeline
+    if (row["size"], row["slide"]) != (timeline.size, timeline.slide):
+        size, slide = (format_duration(int(str(row[part]))) for part in ("size", "slide"))
+        raise DataError(
+            f"plans/{query.name}, slot {slot_name(slot)}: planned for windows of {size} every {slide}, which "
+            f"queries/{query.name}.yaml no longer has; put the window back, or give the changed query a new name"
+        )
+    starts = tuple(start for start, _ in timeline.windows(slot))
+    kept = set(row["kept"])  # type: ignore[call-overload]
+    mine = tuple(start for start in starts if start in kept)
+    return SlotPlan(slot, timeline.size, starts, mine, str(row["reason"]), int(str(row["revision"])))
