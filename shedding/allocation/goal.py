@@ -36,9 +36,9 @@ class Goal:
     def curve(self, concept: Concept) -> Curve:
         """The error of each key of a concept as a function of its rows, mean over the measures.
 
-        relative: cv^2 / N (AVG and SUM with known N, erratum 3). variance: sd^2 / N, each measure in units of its mean
-        |value|, so that measures of different units can be added. support: see `support_confidence`. posterior: the
-        relative error after shrinkage to history.
+        relative: cv^2 / N (AVG and SUM with known N, erratum 3 in `estimates/README.md`). variance: sd^2 / N, each
+        measure in units of its mean |value|, so that measures of different units can be added. support: see
+        `support_confidence`. posterior: the relative error after shrinkage to history.
         """
         if self.name == "posterior":
             return PosteriorCurve.of(concept)

@@ -1,8 +1,8 @@
 """The least weighted reciprocal error under a budget: Mozafari and Zaniolo's optimum, r = clip(lambda w, lower, 1).
 
 `w = sqrt(b v / c)` is a key's ideal ratio. Where no key reaches a bound (a critical setting, Definition 2) lambda has a
-closed form and the whole is O(N) (Algorithm 1, with erratum 1: the rates are divided by u, not multiplied). Otherwise
-the ratios are sorted once, O(N log N).
+closed form and the whole is O(N) (Algorithm 1 with erratum 1 of `estimates/README.md`: rates are divided by u, not
+multiplied). Otherwise the ratios are sorted once, O(N log N).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from shedding.estimates.strata import Sampled, Strata, borrowed_spread
 def stratified_mean(strata: Strata, confidence: float = 0.95) -> Estimate:
     """AVG with known populations: sum(N_s mean_s) / N, variance sum((N_s / N)^2 (1 - n_s / N_s) sd_s^2 / n_s).
 
-    That is sd^2 / N (1 / r - 1) in the notation of optimal.txt Eq. 6 as corrected by erratum 3. Guarantee: unbiased
+    That is sd^2 / N (1 / r - 1), Mozafari and Zaniolo's Eq. 6 with erratum 3 of README.md. Guarantee: unbiased
     given the sample sizes (strata without a sampled row are collapsed, see `Strata`). The interval takes Student's t
     with Satterthwaite's degrees of freedom; a stratum with a single row borrows the key's pooled spread, and a
     key whose rows are all equal that of the others (`borrowed_spread`). From n = 10 it

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 PRIOR_SLOTS = 3
-"""J: how many audited slots a prior merges (estimates.md: J = 1 costs up to 9 % of accuracy)."""
+"""J: how many audited slots a prior merges (`shedding/estimates/README.md`)."""
 RECORD_SLOTS = 8
 """How many audited slots a slot's error bounds rest on: fewer give wider bounds, more cost a lone slot more."""
 SEASONS = 7

@@ -18,7 +18,7 @@ class Proportional(Policy):
     the keys' sizes. As far as the budget goes round a key gets at least one row, n_k = max(1, lambda v_k N_k); it is a
     sure one where the key's smallest u is known. What a capped key cannot use goes to the others in the same
     proportion, so that comparisons are made at equal rows: as printed, without that, it errs more than uniform at a
-    resource ratio of one half, where Fig. 4a shows the opposite (erratum 6).
+    resource ratio of one half, where Fig. 4a shows the opposite (erratum 6, `shedding/estimates/README.md`).
     """
 
     name: ClassVar[str] = "proportional"

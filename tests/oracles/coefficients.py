@@ -2,7 +2,8 @@
 
 A query is reciprocal-error when its squared error at sampling rate r is b / r - a. For every aggregate here a = b, so
 that nothing is wrong at r = 1, and each function returns b. Arguments are arrays over keys: `population` N rows,
-`mean` and `sd` of the rows' values. Minimum and maximum have no such coefficient and no function here (erratum 2).
+`mean` and `sd` of the rows' values. Minimum and maximum have no such coefficient and no function here (erratum
+2 in `shedding/estimates/README.md`).
 """
 
 from __future__ import annotations

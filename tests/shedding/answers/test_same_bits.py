@@ -35,7 +35,7 @@ def test_any_order_gives_the_same_rows_where_windows_outlast_slots(settings, tmp
 
 
 def depends(query, rows, slot):
-    """The slots that the answer of `slot` may look at, by the rule of design.md."""
+    """The slots that the answer of `slot` may look at, by the rule of `planning/audit_plan.py`."""
     plan = audit_plan(query, [side_of(rows, query)], slot)
     reached = set(query.timeline.slots_needed(slot))
     priors = {prior for one in reached for prior in plan.priors(one)}
