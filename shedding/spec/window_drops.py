@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from shedding.dropping.rules import Unit, batch_advice, drop_problem
-from shedding.spec.base import Number, Spec, Whole
+from shedding.fields import Number, Spec, Whole
 
 
 class WindowDrops(Spec):
