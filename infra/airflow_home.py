@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import secrets
@@ -113,6 +114,7 @@ class AirflowHome:
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": self.settings.master}),
             "GX_ANALYTICS_ENABLED": False,
             "SLUICE_CONNECT_URL": server.url if server else self.settings.connect_url,
+            "SLUICE_METRICS_TOKEN": self.settings.metrics_token or _token(kept["secret"]),
             "SLUICE_JAVA_OPTIONS": self.settings.java_options or SHORT_JOBS,
             "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])),
             "SPARK_HOME": Path(spark.origin).parent,
@@ -128,6 +130,11 @@ class AirflowHome:
             file.write_text(json.dumps({"password": secrets.token_urlsafe(9), "secret": secrets.token_urlsafe(32)}))
         kept: dict[str, str] = json.loads(file.read_text())
         return kept
+
+
+def _token(secret: str) -> str:
+    """A token of its own for the metrics; whoever has it cannot tell the secret."""
+    return hmac.new(secret.encode(), b"metrics", "sha256").hexdigest()
 
 
 def _runs_examined(specs: Path) -> int:

@@ -45,7 +45,7 @@ def data_docs_app(docs: Path) -> FastAPI:
     @app.api_route("/", methods=READ)
     def queries(request: Request, user: GetUserDep) -> HTMLResponse:
         found = (page.parent.name for page in docs.glob("*/index.html"))
-        names = [html.escape(name) for name in sorted(found) if _is_allowed(name, request, user)]
+        names = [html.escape(name) for name in sorted(found) if is_allowed(name, request, user)]
         items = "".join(f'<li><a href="{name}/index.html">{name}</a></li>' for name in names)
         return _shown(
             f"<!doctype html><title>Data Docs</title><h1>Verdicts of the gate</h1><ul>{items or 'none yet'}</ul>"
@@ -71,7 +71,8 @@ def _missing() -> NoReturn:
     raise HTTPException(NOT_FOUND, "no such page")
 
 
-def _is_allowed(query: str, request: Request, user: GetUserDep) -> bool:
+def is_allowed(query: str, request: Request, user: GetUserDep) -> bool:
+    """Whether the caller may see the runs of the query's DAG."""
     try:
         may_read(query, request, user)
     except HTTPException:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything a fresh machine needs, each step skipped when it is already done:
-# uv, the virtual environment with the locked packages, Java 17 or newer, Delta's jars.
+# uv, the virtual environment with the locked packages, Java 17 or newer, Delta's jars; for tests Chromium and promtool.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,6 +34,18 @@ if ! find_java >/dev/null; then
     fi
     find_java >/dev/null || fail "Java was installed but does not run; set JAVA_HOME to a Java 17 or newer"
 fi
+
+# What only tests use: a browser for the page, promtool for its alerts.
+for tool in chromium:chromium promtool:prometheus; do
+    command -v "${tool%%:*}" >/dev/null 2>&1 && continue
+    if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
+        step "no ${tool%%:*} found: installing ${tool##*:} with apt"
+        (apt-get update -qq && apt-get install -y -qq --no-install-recommends "${tool##*:}") >/dev/null 2>&1 ||
+            step "apt could not install ${tool##*:}; make test needs it, make run does not"
+    else
+        step "${tool%%:*} is missing; make test needs it (Debian/Ubuntu: sudo apt-get install ${tool##*:}), make run does not"
+    fi
+done
 
 if [ ! -x .venv/bin/python ]; then
     step "creating .venv"

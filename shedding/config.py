@@ -41,6 +41,9 @@ class Settings(BaseModel):
     job_variables: str = Field(default="", description="further variables of the environment that jobs get, by commas")
     shuffle_partitions: int = Field(default=4, gt=0, description="spark.sql.shuffle.partitions")
     docs: Path = Field(default=_PROJECT / "build" / "docs", description="Great Expectations' Data Docs")
+    metrics_token: str = Field(
+        default="", exclude=True, repr=False, description="what Prometheus must bring for /sluice/metrics; none: closed"
+    )
 
     @classmethod
     def load(cls, **overrides: object) -> Settings:

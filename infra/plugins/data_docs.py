@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
 
+from infra.base_path import base_path
+
 PREFIX = "/data-docs"
 
 
@@ -30,4 +32,6 @@ class DataDocsPlugin(AirflowPlugin):
 
     name = "sluice_data_docs"
     fastapi_apps: ClassVar = [{"app": data_docs, "url_prefix": PREFIX, "name": "Data Docs"}]
-    external_views: ClassVar = [{"name": "Data Docs", "href": f"{PREFIX}/", "destination": "nav", "category": "browse"}]
+    external_views: ClassVar = [
+        {"name": "Data Docs", "href": f"{base_path()}{PREFIX}/", "destination": "nav", "category": "browse"}
+    ]
