@@ -8,7 +8,9 @@ from pydantic import AllowInfNan, BaseModel, BeforeValidator, ConfigDict, Field,
 
 NAME = r"^[a-z][a-z0-9_]{0,62}$"
 _COLUMN = r"^[A-Za-z_][A-Za-z0-9_]{0,126}$"
+CALL = r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$"
 PATTERNS = {
+    CALL: "module:function, e.g. reviews:score; the code itself stands in a file",
     NAME: "lower-case letters a-z, digits and _, a letter first, at most 63",
     _COLUMN: "letters A-Z and a-z, digits and _, no digit first, at most 127",
 }

@@ -68,6 +68,13 @@ verifications = Kind("verifications", ("slot",))
 """Published slots computed exactly afterwards."""
 quarantined_slots = Kind("quarantine", ("slot",))
 """Slots of a query that the gate refused, with the reason."""
+enriched = Kind("enriched", ("slot", "column"), pa.schema([
+    ("slot", pa.string()), ("column", pa.string()), ("version", pa.int64()), ("source", pa.string()),
+    ("event_time", pa.int64()), ("u", pa.float64()), ("inputs", pa.int64()), ("double", pa.float64()),
+    ("bigint", pa.int64()), ("string", pa.string()), ("boolean", pa.bool_()), ("cost_ns", pa.int64()),
+    ("cpu_ns", pa.int64()), ("error", pa.string()), ("refused", pa.string()),
+]))  # fmt: skip
+"""What functions made of the rows that a query's legs kept, once for each row, and what that took."""
 
 plans = Kind("plans", ("slot",), pa.schema([
     ("slot", pa.string()), ("revision", pa.int64()), ("mode", pa.string()), ("kept", pa.list_(pa.int64())),
@@ -84,7 +91,9 @@ windows = Kind("windows", ("slot",), pa.schema([
 """The fate of every decided window: published, empty, dropped, refused or shut; no row: not decided yet."""
 
 OF_DATASET = (raw, concepts, quarantined_rows, ingests)
-OF_QUERY = (published, results, runs, verdicts, panes, verifications, quarantined_slots, plans, windows)
+OF_QUERY = (
+    published, results, runs, verdicts, panes, verifications, quarantined_slots, plans, windows, enriched,
+)  # fmt: skip
 
 
 def named(settings: Settings, name: str) -> Table:

@@ -72,7 +72,7 @@ class Scanned:
             sampled=sampled,
             rate=np.ones(len(start)) if rates is None else rates.of(keys)[key],
             measures={
-                measure.name: _stat(Summed(groups, measure), count.of(measure) if count else None)
+                measure.name: _stat(Summed(groups, measure), count, key)
                 for measure in measures
                 if measure.traits.state is not None
             },
@@ -97,14 +97,32 @@ class _Counted:
         """The counts of one column by pane and key."""
         return totals(self._counts.whole(name), self._place, self._size).astype(np.float64)
 
-    def of(self, measure: MeasureSpec) -> Floats:
-        """How many rows have a value for the measure; of two columns the rows, of which it takes those with both."""
+    def of(self, summed: Summed, key: Index) -> Floats:
+        """How many rows have a value for the measure; of two columns the rows, of which it takes those with both.
+
+        A column that a function makes is not there at arrival: the share of its rows with a value is the sample's, of
+        the key, and of all keys where the key has no sampled row.
+        """
+        measure = summed.measure
         name = f"rows_{measure.column}"
-        return self.column(name if name in self._counts.table.column_names and measure.over is None else "rows")
+        if measure.over is None and name in self._counts.table.column_names:
+            return self.column(name)
+        rows = self.column("rows")
+        if measure.over is not None or measure.column is None:
+            return rows
+        sampled, valued = summed.rows, summed.count
+        if float(valued.sum()) == float(sampled.sum()):
+            return rows
+        overall = float(valued.sum()) / float(sampled.sum())
+        seen, there = np.bincount(key, sampled), np.bincount(key, valued)
+        share = np.where(seen > 0, there / np.maximum(seen, 1.0), overall)
+        return np.maximum(rows * share[key], valued)
 
 
-def _stat(summed: Summed, population: Floats | None) -> Stat:
+def _stat(summed: Summed, counted: _Counted | None, key: Index) -> Stat:
     """The measure's state; where nobody counted, the exact leg's rows are all there are, and a sample's unknown."""
-    if population is None:
+    if counted is not None:
+        population = counted.of(summed, key)
+    else:
         population = np.full(summed.size, np.nan) if summed.sampled else summed.count
     return state_of(summed.measure).of_scan(summed, population)

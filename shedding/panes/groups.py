@@ -73,6 +73,11 @@ class Summed:
         self.size, self.sampled = groups.size, groups.sampled
 
     @cached_property
+    def rows(self) -> Floats:
+        """All rows, with a value or without."""
+        return self._groups.total("rows").astype(np.float64)
+
+    @cached_property
     def count(self) -> Floats:
         """Rows that have a value."""
         return self._groups.total(f"{self.measure.name}_n").astype(np.float64)

@@ -151,7 +151,7 @@ class Memory:
         parts = ["where", "join", "group_by", "measures", "window", "schedule"]
         if leg != EXACT:
             parts += ["shed", "audit"]
-        content: dict[str, Any] = {part: spec[part] for part in parts}
+        content: dict[str, Any] = {part: spec[part] for part in parts} | self.query.functions
         if leg != EXACT:
             content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
         keyset = self.side.keyset

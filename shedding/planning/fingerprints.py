@@ -58,7 +58,7 @@ def raw_fingerprint(query: QuerySpec, sides: Sequence[Side], slot: int, leg: str
 def spec_fingerprint(query: QuerySpec, leg: str) -> str:
     """Of what the specification says about a leg's answer; for the exact leg that is not its shedding."""
     spec = query.model_dump(mode="json")
-    content: dict[str, Any] = {part: spec[part] for part in PARTS}
+    content: dict[str, Any] = {part: spec[part] for part in PARTS} | query.functions
     if leg != EXACT:
         content |= {part: spec[part] for part in SHED_PARTS}
         content["shed"] = {**spec["shed"], "policy": leg, "compare": []}

@@ -17,7 +17,7 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import functions as sf
 
 from shedding.errors import DataError
-from shedding.keys import align
+from shedding.keys import Keys, align
 from shedding.rates import Rates
 from shedding.scan.fixed_point import FINE_EXPONENT
 from shedding.scan.group_numbers import Groups
@@ -58,13 +58,8 @@ def scan(
     """
     if len(legs) > MOST_LEGS:
         raise DataError(f"{len(legs)} legs in one scan, at most {MOST_LEGS} fit; compare fewer policies or budgets")
-    taken = matching(rows, where) if where else rows
-    taken = _only_needed_panes(taken, timeline)
-    taken, rates, known = with_rates(spark, taken, keys, legs)
+    taken, rates, known = _taken(spark, rows, timeline, keys, legs, exact, where)
     mask = _mask(rates, exact)
-    if not exact:
-        taken = taken.where(sf.col("u") < sf.lit(max((_ceiling(leg) for leg in legs), default=0.0)))
-        taken = taken.where(_any_of(rates))
     groups = Groups(timeline, keys, len(legs), known, only_known=counted)
     found = _grouped(taken, groups, rates, mask, measures, exact, few)
     if groups.lost_keys(found):
@@ -72,6 +67,39 @@ def scan(
         found = _grouped(taken, groups, rates, mask, measures, exact, few)
     _refuse_overflow(found, measures)
     return groups.restored(found)
+
+
+def kept_rows(
+    spark: SparkSession,
+    rows: DataFrame,
+    *,
+    timeline: Timeline,
+    keys: Sequence[str],
+    legs: Sequence[Rates],
+    exact: bool,
+    where: str | None = None,
+) -> DataFrame:
+    """The rows that a scan with these arguments takes, with their own columns: those that some leg keeps."""
+    return _taken(spark, rows, timeline, keys, legs, exact, where)[0].select(*[f"`{name}`" for name in rows.columns])
+
+
+def _taken(
+    spark: SparkSession,
+    rows: DataFrame,
+    timeline: Timeline,
+    keys: Sequence[str],
+    legs: Sequence[Rates],
+    exact: bool,
+    where: str | None,
+) -> tuple[DataFrame, list[Column], Keys | None]:
+    """The rows that are grouped, the rate of each in each leg, and the keys that have rates."""
+    taken = matching(rows, where) if where else rows
+    taken = _only_needed_panes(taken, timeline)
+    taken, rates, known = with_rates(spark, taken, keys, legs)
+    if not exact:
+        taken = taken.where(sf.col("u") < sf.lit(max((_ceiling(leg) for leg in legs), default=0.0)))
+        taken = taken.where(_any_of(rates))
+    return taken, rates, known
 
 
 def _grouped(

@@ -12,15 +12,16 @@ from shedding.config import Settings
 from shedding.ingest.raw_rows import read_raw
 from shedding.ingest.side import Side, marked
 from shedding.rates import Rates
+from shedding.scan.enriched_rows import enriched_rows
 from shedding.scan.rank_bounds import deepest_rank, expected_rows
-from shedding.scan.scan import scan
+from shedding.scan.scan import kept_rows, scan
 from shedding.scan.whole_windows import whole_blocks, whole_windows
 from shedding.spark.expression import matching
 from shedding.spec.query import MeasureSpec, QuerySpec
 from shedding.spec.timeline import Block
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 SLOT = "_slot"
 FEW_ROWS = 4_000_000
@@ -50,6 +51,7 @@ class SlotScan:
             deepest = deepest_rank(side, self._query.timeline, start, end, legs)
         if deepest is not None:
             rows = rows.where(sf.col("_rank") <= sf.lit(deepest))
+        rows = self._enriched(rows, side, start, end, legs, exact)
         kept = side.arrivals.rows(start, end) if counts is None else expected_rows(counts, side.keyset.keys, legs)
         found = scan(
             self._spark,
@@ -65,6 +67,25 @@ class SlotScan:
         )
         return found if deepest is None else marked(found, deepest)
 
+    def _enriched(
+        self,
+        rows: DataFrame,
+        side: Side,
+        start: int,
+        end: int,
+        legs: Sequence[Rates],
+        exact: bool,
+        keys: Sequence[str] | None = None,
+    ) -> DataFrame:
+        """The rows that legs keep (all for `exact`), with the columns that functions make; as they are without any."""
+        if not self._query.enrich:
+            return rows
+        by = side.keyset.keys if keys is None else keys
+        timeline = self._query.timeline
+        kept = kept_rows(self._spark, rows, timeline=timeline, keys=by, legs=legs, exact=exact, where=side.keyset.where)
+        slots = range(start - start % timeline.slot, end, timeline.slot)
+        return enriched_rows(self._spark, self._settings, self._query, kept, slots)
+
     def panes_by_slot(
         self, side: Side, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]
     ) -> pa.Table:
@@ -72,11 +93,12 @@ class SlotScan:
         rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
         moment = sf.unix_micros(sf.col("event_time"))
         slot = moment - sf.pmod(moment, sf.lit(self._query.timeline.slot))
+        keys = [SLOT, *side.keyset.keys]
         return scan(
             self._spark,
-            rows.withColumn(SLOT, slot),
+            self._enriched(rows.withColumn(SLOT, slot), side, start, end, legs, False, keys),
             timeline=self._query.timeline,
-            keys=[SLOT, *side.keyset.keys],
+            keys=keys,
             measures=measures,
             legs=legs,
             exact=False,
@@ -89,6 +111,7 @@ class SlotScan:
         rows = read_raw(self._spark, self._settings, side.dataset, blocks[0][0], blocks[-1][1], side.arrivals)
         if side.keyset.where:
             rows = rows.where(side.keyset.where)
+        rows = self._enriched(rows, side, blocks[0][0], blocks[-1][1], (), exact=True)
         return whole_blocks(rows, blocks, side.keyset.keys, measures)
 
     def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
@@ -97,4 +120,5 @@ class SlotScan:
         rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
         if side.keyset.where:
             rows = matching(rows, side.keyset.where)
+        rows = self._enriched(rows, side, start, end, (), exact=True)
         return whole_windows(rows, windows, self._query.timeline, side.keyset.keys, measures)

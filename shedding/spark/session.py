@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -32,6 +34,7 @@ def start_session(settings: Settings, name: str) -> SparkSession:
     builder = SparkSession.builder
     for key, value in conf.items():
         builder = builder.config(key, value)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run users' functions with what is installed here
     try:
         with job_environment(settings.job_variables):
             start_jvm(conf)

@@ -73,6 +73,7 @@ def load_catalog(directory: Path) -> Catalog:
     types = {name: column_types(spec) for name, spec in valid.items()}
     _drop(queries, problems, lambda file, query: reference_problems(file, query, valid, types))
     _drop(queries, problems, lambda file, query: query_problems(file, query, types))
+    _drop(queries, problems, lambda file, query: _function_problems(file, query, directory))
     return Catalog(
         datasets={name: spec for name, (_, spec) in datasets.items()},
         queries={name: spec for name, (_, spec) in queries.items()},
@@ -124,6 +125,18 @@ def _name_problems(file: Path, query: QuerySpec, datasets: Collection[str]) -> l
         return []
     why = f"a dataset has that name too, and quarantine/{query.name} would be both's; rename the query and its file"
     return [Problem(file, "name", f"is {query.name!r}: {why}")]
+
+
+def _function_problems(file: Path, query: QuerySpec, directory: Path) -> list[Problem]:
+    """Functions that are nowhere to be found; the others know from now on where they stand."""
+    found = []
+    for entry in query.enrich:
+        entry.found_in(directory)
+        try:
+            entry.source.digest  # noqa: B018
+        except (SpecError, OSError) as error:
+            found.append(Problem(file, f"enrich.{entry.name}.call", f"is {entry.call!r}: {error}"))
+    return found
 
 
 def _parse(file: Path, model: type[S]) -> S | list[Problem]:

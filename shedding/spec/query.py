@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from shedding.fields import Column, Expression, Name, Number, Spec, Tag, Whole, Words
 from shedding.spec.aggregates import AGGREGATES, Aggregate, Traits
+from shedding.spec.enrich import EnrichSpec
 from shedding.spec.policy_options import PolicyName, PolicyOptions
-from shedding.spec.reserved_names import name_clashes
+from shedding.spec.reserved_names import RESERVED, name_clashes
 from shedding.spec.timeline import Timeline
 from shedding.spec.times import UNITS, Duration, format_duration
 from shedding.spec.window_drops import WindowDrops
 
 MOST_PANES = 100_000
+DEAR_AUDITS = 50
 Fraction = Annotated[Number, Field(gt=0, le=1)]
 
 
@@ -206,6 +208,7 @@ class QuerySpec(Spec):
     join: JoinSpec | None = None
     window: WindowSpec
     group_by: list[Column] = Field(default_factory=list)
+    enrich: list[EnrichSpec] = Field(default_factory=list, description="columns that functions make of kept rows")
     measures: list[MeasureSpec] = Field(min_length=1)
     top: TopSpec | None = None
     schedule: QuerySchedule
@@ -269,6 +272,31 @@ class QuerySpec(Spec):
             raise ValueError("gate.top_missed goes with top and only there; write e.g. top: {by: trips, n: 10}")
         return self
 
+    @model_validator(mode="before")
+    @classmethod
+    def _dear_audits_are_rare(cls, given: Any) -> Any:
+        """An audit calls the functions for every row of its slot: one in 50 where the owner says nothing else."""
+        audit = given.get("audit", {}) if isinstance(given, dict) else None
+        if isinstance(audit, dict) and given.get("enrich"):
+            return {**given, "audit": {"one_in": DEAR_AUDITS, **audit}}
+        return given
+
+    @model_validator(mode="after")
+    def _enrichment_fits(self) -> QuerySpec:
+        names = self.enriched
+        doubled = [name for name in names if names.count(name) > 1]
+        if doubled:
+            raise ValueError(f"enrich makes column {doubled[0]!r} twice; rename one")
+        if names and self.join is not None:
+            raise ValueError("a join cannot enrich: enrich the rows in a query of one dataset")
+        keys = [name for name in names if name in self.group_by]
+        if keys:
+            raise ValueError(f"group_by names {keys[0]!r}, which enrich makes of kept rows; keys are known before that")
+        taken = [name for name in names if name.lower() in RESERVED or name.startswith("_")]
+        if taken:
+            raise ValueError(f"enrich column {taken[0]!r} is a name that Sluice reserves; rename it")
+        return self
+
     @model_validator(mode="after")
     def _measures_fit(self) -> QuerySpec:
         exact_only = [m.name for m in self.measures if m.traits.exact_only]
@@ -299,7 +327,17 @@ class QuerySpec(Spec):
     def counted(self) -> list[str]:
         """The columns whose values must be counted, so that estimates know how many there are."""
         used = {c for m in self.measures if m.traits.estimated for c in (m.column, m.over) if c is not None}
-        return sorted(used)
+        return sorted(used - set(self.enriched))
+
+    @property
+    def enriched(self) -> list[str]:
+        """The columns that functions make; they are not there at arrival, so nobody counts their values."""
+        return [entry.name for entry in self.enrich]
+
+    @property
+    def functions(self) -> dict[str, Any]:
+        """What fingerprints hold of the functions, sources among it; nothing for a query without any."""
+        return {"enrich": [entry.fingerprint() for entry in self.enrich]} if self.enrich else {}
 
     @property
     def spot_checks(self) -> bool:

@@ -35,6 +35,11 @@ def reference_problems(
     known, joined = left.column_names, right.column_names if right else []
     used = [("group_by", column, known) for column in query.group_by]
     used += [("join.on", column, joined) for column in (query.join.on if query.join else [])]
+    made: list[str] = []
+    for entry in query.enrich:
+        used += [(f"enrich.{entry.name}.columns", column, [*known, *made]) for column in entry.columns]
+        made.append(entry.name)
+    known = [*known, *made]
     for measure in query.measures:
         for key, column in (("column", measure.column), ("over", measure.over)):
             if column is not None:
@@ -48,7 +53,13 @@ def reference_problems(
         for key, column, columns in used
         if column not in columns
     ]  # fmt: skip
-    both = {**(types[right.name] if right else {}), **types[left.name]}
+    missing += [
+        Problem(file, f"enrich.{name}.name", "is a column of the dataset already; rename it")
+        for name in made
+        if name in left.column_names
+    ]
+    both: dict[str, str | None] = {entry.name: entry.type for entry in query.enrich}
+    both |= {**(types[right.name] if right else {}), **types[left.name]}
     return missing or misused(file, query, both) + _unlike(file, query, types)
 
 

@@ -7,14 +7,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from shedding.config import Settings
+from shedding.enrich.calls import Calls
+from shedding.enrich.function import load_function
+from shedding.enrich.store import ROW, Enriched, row_columns
 from shedding.keys import align
 from shedding.rates import Rates
 from shedding.scan.row_sums import row_sums
+from shedding.spec.enrich import EnrichSpec
 from shedding.spec.keyset import KeySet, keyset_of
 from shedding.spec.query import MeasureSpec, QuerySpec
 
@@ -105,10 +111,10 @@ def joined_sides(left: pd.DataFrame, right: pd.DataFrame, query: QuerySpec, *, k
 
 
 class RowsScans:
-    """Stands in for `SlotScan`; counts the scans that were asked for."""
+    """Stands in for `SlotScan`; counts the scans that were asked for. Functions of `enrich` need `settings`."""
 
-    def __init__(self, query: QuerySpec) -> None:
-        self.query, self.calls = query, 0
+    def __init__(self, query: QuerySpec, settings: Settings | None = None) -> None:
+        self.query, self.calls, self.settings = query, 0, settings
 
     def panes(
         self,
@@ -131,9 +137,38 @@ class RowsScans:
         frame = rows.assign(pane_start=rows.time // pane * pane, mask=mask)
         if not exact:
             frame = frame[frame["mask"] != 0]
+        frame = self._enriched(frame)
         columns = {m.name: [c for c in (m.column, m.over) if c] for m in measures if m.column}
         groups = ["pane_start", *side.keyset.keys, "mask"]
         return row_sums(pa.Table.from_pandas(frame, preserve_index=False), groups, measures, columns)
+
+    def _enriched(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows with the columns that functions make, as `enriched_rows` has them."""
+        for entry in self.query.enrich:
+            assert self.settings is not None, "rows that functions enrich need a warehouse"
+            store = Enriched(self.settings, self.query.name, entry)
+            arguments = list(rows[entry.columns].itertuples(index=False, name=None))
+            inputs = [int.from_bytes(hashlib.blake2b(repr(one).encode(), digest_size=7).digest()) for one in arguments]
+            keyed = rows.assign(event_time=rows.time, inputs=np.array(inputs, np.int64))
+            slots = sorted(set((rows.time // self.query.timeline.slot * self.query.timeline.slot).tolist()))
+            known = store.read(slots).select(list(ROW)).to_pandas()
+            merged = keyed.merge(known.assign(known=True), how="left", on=list(ROW))
+            new = ((merged.known != True) & ~merged.duplicated(list(ROW))).to_numpy()  # noqa: E712
+            self._call(store, entry, keyed[new], [one for one, is_new in zip(arguments, new, strict=True) if is_new])
+            values = store.read(slots).select([*ROW, entry.type]).to_pandas().rename(columns={entry.type: entry.name})
+            rows = keyed.merge(values, how="left", on=list(ROW)).drop(columns=["event_time", "inputs"])
+        return rows
+
+    def _call(self, store: Enriched, entry: EnrichSpec, rows: pd.DataFrame, arguments: list[tuple[Any, ...]]) -> None:
+        source, length = entry.source, self.query.timeline.slot
+        function = load_function(entry.call, source.file if source.shipped else None)
+        calls = Calls(function, entry.call, entry.type, entry.batch, entry.limit / 1e6, entry.on_error == "fail")
+        made = row_columns(entry, source.digest, calls.results(arguments), arguments)
+        for name in ROW:
+            made = made.append_column(name, pa.array(rows[name].to_numpy()))
+        slots = (rows.time // length * length).to_numpy()
+        for slot in np.unique(slots).tolist():
+            store.add(slot, made.filter(pa.array(slots == slot)))
 
     def panes_by_slot(
         self, side: RowsSide, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]
@@ -150,7 +185,7 @@ class RowsScans:
     def windows(self, side: RowsSide, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         parts = []
         for start, end in windows:
-            rows = side.between(start, end)
+            rows = self._enriched(side.between(start, end))
             grouped = rows.groupby(list(side.keyset.keys), dropna=False)
             found = {measure.name: grouped[measure.column].agg(_percentile, measure.q) for measure in measures}
             parts.append(pd.DataFrame(found).reset_index().assign(window_start=start))

@@ -1,0 +1,1 @@
+"""What does a user's function make of a row, and what did that take? Each row once."""
