@@ -36,11 +36,11 @@ def catch_up(
     arrivals, entries = _with_columns(spark, settings, dataset, arrivals)
     failed: dict[str, Exception] = {}
     for keyset in counted:
-        lacking = [source for source in arrivals.visible if keyset.id not in source.concepts]
-        together = _count(spark, settings, dataset, keyset, arrivals, lacking)
-        tried = [(lacking, together)]
-        if together is not None and not isinstance(together, REFUSED) and len(lacking) > 1:
-            tried = [([one], _count(spark, settings, dataset, keyset, arrivals, [one])) for one in lacking]
+        missing = [source for source in arrivals.visible if keyset.id not in source.concepts]
+        together = _count(spark, settings, dataset, keyset, arrivals, missing)
+        tried = [(missing, together)]
+        if together is not None and not isinstance(together, REFUSED) and len(missing) > 1:
+            tried = [([one], _count(spark, settings, dataset, keyset, arrivals, [one])) for one in missing]
         failed.update((keyset.id, error) for _, error in tried if error is not None)
         for source in (source for sources, error in tried if error is None for source in sources):
             entry = entries.setdefault(source.source_id, source.log_row())
@@ -80,9 +80,9 @@ def _with_columns(
     there = [name for name in dataset.derived if name in schema.names]
     noted = arrivals.noting_derived(there)
     fresh = {source.source_id for source in arrivals.visible if source.derived is None}
-    lacking = [name for name in dataset.column_names if name not in schema.names]
-    if lacking:
+    missing = [name for name in dataset.column_names if name not in schema.names]
+    if missing:
         partitions = partition_columns(dataset)
-        none = empty_raw(spark, dataset).select(*partitions, *lacking)
-        append(none, raw.uri, partitions, {"dataset": dataset.name, "added": lacking})
+        none = empty_raw(spark, dataset).select(*partitions, *missing)
+        append(none, raw.uri, partitions, {"dataset": dataset.name, "added": missing})
     return noted, {source.source_id: source.log_row() for source in noted.visible if source.source_id in fresh}

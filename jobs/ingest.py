@@ -87,7 +87,7 @@ def ingest(
     Idempotent: content that is visible already changes nothing. A file that cannot be taken is refused whole, whatever
     is wrong with it; the others are ingested, then SourceError names it. With an interval, a file dataset's watermark
     moves to its end.
-    A query whose keys cannot be counted is told of in the report, and counted once it is mended; no other waits for it.
+    A query whose keys cannot be counted is told of in the report, and counted once it is fixed; no other waits for it.
     """
     spec = catalog.dataset(dataset)
     session = _session(spark)
@@ -129,7 +129,7 @@ def ingest(
 
 
 def _uncounted(query: str, error: Exception) -> str:
-    remedy = f"mend it (`sluice check --spark` analyses it) and run ingest again; until then {query} alone is affected"
+    remedy = f"fix it (`sluice check --spark` analyses it) and run ingest again; until then {query} alone is affected"
     return f"queries/{query}.yaml: its keys could not be counted: {innermost(error)}; {remedy}"
 
 
@@ -226,7 +226,7 @@ def _session(spark: SparkSession) -> SparkSession:
     session.conf.set("spark.sql.session.timeZone", "UTC")
     # Else every field taken from a parsed line would parse the line again.
     session.conf.set("spark.sql.optimizer.enableCsvExpressionOptimization", "false")
-    # What a check says of a column would be said again of every column made from it, by the thousand.
+    # Else Catalyst copies each check's constraint to every derived column, and planning explodes.
     session.conf.set("spark.sql.constraintPropagation.enabled", "false")
     session.conf.set("spark.sql.maxConcurrentOutputFileWriters", "16")
     # Timestamps in nanoseconds, as pandas writes them, come as numbers and are cut to microseconds.

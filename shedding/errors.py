@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class SluiceError(Exception):
-    """Raised when Sluice cannot go on; the message says what, where, and how to mend it."""
+    """Raised when Sluice cannot go on; the message says what, where, and how to fix it."""
 
 
 class SpecError(SluiceError):
@@ -47,7 +47,7 @@ class SchemaError(DataError):
 
 
 class NotReadyError(SluiceError):
-    """Raised when a slot's raw data has not arrived yet; waiting mends it."""
+    """Raised when a slot's raw data has not arrived yet; waiting helps."""
 
 
 class ConflictError(SluiceError):
@@ -68,7 +68,7 @@ class PromiseError(SluiceError):
 
 FEW_FILES = 3
 FINAL = (SpecError, DataError, BudgetError, VerdictError, PromiseError)
-"""What no waiting mends: a task that fails by one of these is not tried again."""
+"""Errors that a retry cannot fix; tasks that raise one are not retried."""
 FINAL_CODE = 3
 """The exit code by which an application tells that it failed by one of these."""
 

@@ -131,7 +131,7 @@ def _nulls(values: Any) -> npt.NDArray[np.bool_]:
 
 
 def _is_told(chunk: Any) -> bool:
-    """Whether rows are numbers into a list, each has one, and the list is no longer than the rows."""
+    """Whether the chunk is dictionary-encoded, without nulls, with at most as many entries as rows."""
     if not pa.types.is_dictionary(chunk.type):
         return False
     return not chunk.indices.null_count and len(chunk.dictionary) <= len(chunk)

@@ -13,7 +13,7 @@ from shedding.spec import Problem
 def invalid_dag(dag_id: str, problems: Sequence[Problem]) -> DAG:
     """A DAG under the specification's own name that is never scheduled and fails with the problems.
 
-    It keeps the name, so the history stays and the mended file brings the real DAG back.
+    It keeps the name, so the history stays and the fixed file brings the real DAG back.
     """
     messages = [str(problem) for problem in problems]
     with DAG(

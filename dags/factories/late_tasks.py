@@ -16,7 +16,7 @@ from shedding.spec.times import format_instant
 def publish_again(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> Any:
     """Start a run for every slot whose rows have changed since it was computed, whether ingest is green or red.
 
-    Ingest is red as long as one file is refused; the others' rows are in all the same.
+    Ingest fails if any file is refused, but the other files' rows are committed.
     """
 
     @task(trigger_rule=TriggerRule.ALL_DONE, **RETRIES)

@@ -62,7 +62,7 @@ def _remedy(query: QuerySpec, catalog: Catalog, settings: Settings) -> list[Any]
 def _ask(query: QuerySpec) -> HITLOperator:
     """A person decides in the UI whether the slot is published over its budget; silence means no.
 
-    An answer never fails the task; what does (the process or the database was lost) has the question asked again.
+    Rejecting does not fail the task. A crash (of the process or the database) does, and its retry asks again.
     """
     return HITLOperator(
         task_id="ask",

@@ -143,7 +143,7 @@ def reached(hours: Iterable[Mapping[str, Any]], arrived: int) -> int | None:
 
 
 def _late(hours: dict[int, Any], newest: int | None, dataset: DatasetSpec) -> int:
-    """Rows of hours that ended longer before the newest visible event that had come than lateness is allowed."""
+    """Rows in hours that closed more than `allowed_lateness` before the newest event seen so far."""
     limit = None if newest is None else newest - dataset.allowed_lateness
     return sum(row["rows"] for hour, row in hours.items() if limit is not None and hour + HOUR <= limit)
 
@@ -179,15 +179,16 @@ def _write_broken(
     at: dt.datetime,
     metadata: dict[str, Any],
 ) -> tuple[dict[str, dict[str, int]], Tally]:
-    """Write the broken records and count all, a second look at the source that only a batch with other than kept
-    records pays for.
+    """Quarantine the broken records and count all of them.
+
+    Reads the source again, so it runs only where a record was not kept.
     """
     uri = warehouse.quarantined_rows(settings, refined.dataset.name).uri
     names = by_source({source_number(source): intake.name for source, intake in parts.items()})
     ids = by_source({source_number(source): source for source in parts})
     seen = Observation("broken")
     rows = refined.broken(names, ids, fn.lit(at), seen)
-    # Many words for few rows: as one compiled method they would be too long for the JVM.
+    # Whole-stage codegen of these message expressions would exceed the JVM's limit on a method's size.
     spark.conf.set("spark.sql.codegen.wholeStage", "false")
     try:
         append(rows, uri, [], metadata)
@@ -228,7 +229,7 @@ def _check(
     tally: Tally,
     total: int | None,
 ) -> None:
-    """What the tables hold must be what was read, and that what its files were found to hold before."""
+    """Check that the rows stored, read and counted in the files agree."""
     stored = {name: sum(entry[name] for entry in entries) for name in ("rows_read", "kept", "quarantined")}
     seen = {"rows_read": tally.read, "kept": tally.kept, "quarantined": tally.broken}
     wrong = [f"{name}: {seen[name]} seen, {value} stored" for name, value in stored.items() if value != seen[name]]

@@ -74,7 +74,7 @@ def inspect(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFile:
         raise
     except OSError as error:
         why = error.strerror or innermost(error)
-        raise SourceError(f"{readable(path)} cannot be read ({why}); mend its permissions, or remove it") from error
+        raise SourceError(f"{readable(path)} cannot be read ({why}); fix its permissions, or remove it") from error
     except Exception as error:
         raise SourceError(unfit(path, error)) from error
 
@@ -83,7 +83,7 @@ def unfit(path: Path, error: Exception) -> str:
     """Words on a file that cannot be taken for a reason that only the error knows."""
     return (
         f"{readable(path)} cannot be ingested ({type(error).__name__}: {innermost(error)}); nothing of it was kept; "
-        "mend the file, or remove it"
+        "fix the file, or remove it"
     )
 
 
@@ -140,7 +140,7 @@ def _inspected(settings: Settings, dataset: DatasetSpec, path: Path) -> LandedFi
         if missing:
             raise SourceError(
                 f"{path} lacks the declared column{'s' * (len(missing) > 1)} {', '.join(missing)}; it has "
-                f"{', '.join(sorted(names - {''}))[:300] or 'none'}; mend the file, or `source:` in "
+                f"{', '.join(sorted(names - {''}))[:300] or 'none'}; fix the file, or `source:` in "
                 f"datasets/{dataset.name}.yaml"
             )
     content, counter = _passed(path, columnar)
@@ -251,7 +251,7 @@ def _header(path: Path, line: bytes, dataset: DatasetSpec) -> tuple[str, ...]:
     try:
         return tuple(name.strip() for name in next(csv.reader([text], delimiter=mark, skipinitialspace=True)))
     except csv.Error as error:
-        raise SourceError(f"{path}, line 1 is no header ({error}); mend the file, or remove it") from error
+        raise SourceError(f"{path}, line 1 is no header ({error}); fix the file, or remove it") from error
 
 
 def _parquet_layout(path: Path, dataset: DatasetSpec) -> tuple[str, ...]:
@@ -269,7 +269,7 @@ def _parquet_layout(path: Path, dataset: DatasetSpec) -> tuple[str, ...]:
             f"{path} is compressed by {', '.join(sorted(packed & _UNPACKED)).capitalize()}, which Spark does not read; "
             "write it with zstd, snappy or gzip"
         )
-    # To Arrow Hive's timestamps of 96 bits and those in nanoseconds are one, to Spark two.
+    # Arrow maps INT96 and nanosecond timestamps to one type; Spark reads them differently.
     old = {leaf.path for leaf in map(stored.column, range(len(stored))) if leaf.physical_type == "INT96"}
     return tuple(f"{field.name}{BETWEEN}{'hive ' * (field.name in old)}{field.type}" for field in schema)
 

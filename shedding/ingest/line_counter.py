@@ -9,8 +9,8 @@ BLOCK = 32 << 20
 class LineCounter:
     """Lines of a text, ended by LF, CR LF or CR; `before[i]` is how many lines precede those of block i.
 
-    A line belongs to the block before the byte it begins at, as Hadoop's readers see it: whoever reads block i passes
-    over what is left of the line it finds there.
+    As in Hadoop's reader, a line belongs to the block that holds the byte before it; the reader of block i skips the
+    partial first line.
     """
 
     def __init__(self, block: int) -> None:

@@ -202,7 +202,7 @@ _ZONED = (
 
 
 def _zoned(column: ColumnSpec, raw: Column) -> Column:
-    """Whether a text tells its zone; by a pattern it does if it must, or if it fits no more once that may be left out.
+    """Whether the text has a zone of its own: the pattern requires one, or the text does not parse without it.
 
     The pattern says so, not the text: the year of 15-11-2024 is no offset, nor is the PM of 10:15:00 PM a zone.
     """

@@ -46,7 +46,7 @@ _SOURCES = {
     "timestamp": _MOMENTS,
     "date": _MOMENTS,
     "array<string>": ("array<string>", "void"),
-}  # what may be read as these; a number says not what it counts
+}  # what may be read as these; numbers are refused for timestamps: their unit is unknown
 _NUMBERS = tuple(kind for kind in _READABLE if kind not in (*_MOMENTS[1:-1], "array<string>"))  # read as any other
 _NATIVE = ("int", "bigint", "boolean")  # what Spark's CSV parser reads as strictly as declared
 
@@ -124,7 +124,7 @@ def malformed(dataset: DatasetSpec, places: list[int], found: Column, count: int
 
 
 def _as_strictly(column: ColumnSpec, text: Column, zone: str, mark: str) -> Column:
-    """The value that Spark's CSV parser reads; of truths it takes only the words. Not null where nothing was given."""
+    """The value that Spark's CSV parser reads; of booleans only true and false. Not null where the field is empty."""
     value = parsed(column, text, "string", zone)
     if column.type == "boolean":
         value = fn.when(fn.lower(fn.trim(text)).isin("true", "false"), value)
@@ -181,7 +181,9 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
         rows = spark.read.parquet(*[str(file.path) for file in files])
     except (AnalysisException, ArithmeticException) as error:
         first = str(error).splitlines()[0]
-        raise SourceError(f"{_named(files)} has a column that Spark cannot read ({first}); write it anew") from error
+        raise SourceError(
+            f"{_named(files)} has a column that Spark cannot read ({first}); write the file again"
+        ) from error
     types = {name: kind for name, kind in rows.dtypes if name not in nulls}
     kinds: dict[str, str] = {}
     given: list[Column] = []
@@ -196,7 +198,7 @@ def _parquet(spark: SparkSession, dataset: DatasetSpec, parts: list[Part]) -> Re
         if kinds[column.name].split("(")[0] not in _SOURCES.get(column.type, _NUMBERS):
             raise SourceError(
                 f"{_named(files)}: column {name} is {kinds[column.name]}, which cannot be read as the declared "
-                f"{column.type}; declare another type in datasets/{dataset.name}.yaml, or mend the file"
+                f"{column.type}; declare another type in datasets/{dataset.name}.yaml, or fix the file"
             )
         given.append(value.alias(raw_name(index)))
     # Only what is declared goes on, by names of our own: whatever else a file calls its columns clashes with nothing.

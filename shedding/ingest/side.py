@@ -85,10 +85,10 @@ class Side:
     def no_keys(self) -> pa.Table:
         """The key columns, typed, without a row."""
         types = self.types()
-        lacking = [name for name in self.keyset.keys if name not in types]
-        if lacking:
+        missing = [name for name in self.keyset.keys if name not in types]
+        if missing:
             name = self.dataset.name
-            raise NotReadyError(f"raw/{name} has no column {lacking[0]} yet; `sluice ingest {name}` adds it")
+            raise NotReadyError(f"raw/{name} has no column {missing[0]} yet; `sluice ingest {name}` adds it")
         return pa.table({name: pa.array([], types[name]) for name in self.keyset.keys})
 
     def types(self) -> dict[str, pa.DataType]:

@@ -1,4 +1,4 @@
-"""How raw rows name the source they came from: a number, since every row carries it and texts are dear to write."""
+"""How raw rows name the source they came from: a number, since every row carries it and texts are costly to write."""
 
 from __future__ import annotations
 

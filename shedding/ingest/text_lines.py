@@ -83,7 +83,7 @@ def _placed(spark: SparkSession, lines: DataFrame, files: list[TextFile]) -> Dat
 @contextmanager
 def blocks(spark: SparkSession) -> Iterator[None]:
     """While entered, the session gives every task one block of one text file."""
-    # A file as dear to open as a whole block is to read never shares a task.
+    # A file as costly to open as a whole block is to read never shares a task.
     names = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
     for name in names:
         spark.conf.set(name, str(BLOCK))

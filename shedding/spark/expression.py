@@ -90,4 +90,4 @@ def _told(text: str) -> Iterator[None]:
     try:
         yield
     except AnalysisException as error:
-        raise SpecError(f"{text!r} is refused by Spark: {innermost(error)}; mend it") from error
+        raise SpecError(f"{text!r} is refused by Spark: {innermost(error)}; fix it") from error

@@ -246,9 +246,9 @@ class DatasetSpec(Spec):
         if doubled:
             raise ValueError(f"two columns read {doubled[0]!r} of the source; declare it once and derive the other")
         made = self.source.made
-        lacking = [name for name in wanted if made is not None and name not in made]
-        if made is not None and lacking:
-            raise ValueError(f"its source makes no column {lacking[0]!r}; it makes: {', '.join(made)}")
+        missing = [name for name in wanted if made is not None and name not in made]
+        if made is not None and missing:
+            raise ValueError(f"its source makes no column {missing[0]!r}; it makes: {', '.join(made)}")
         lists = [column.name for column in self.columns if column.type == "array<string>"]
         if lists and self.source.kind not in ("parquet", "transactions"):
             raise ValueError(f"column {lists[0]} is a list, which {self.source.kind} cannot hold; declare a string")

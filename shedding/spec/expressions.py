@@ -34,7 +34,7 @@ _EXAMPLE = "e.g. `fare > 0 AND zone IS NOT NULL`"
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is wrong with an expression, in words that say how to mend it, and its type where that is known."""
+    """What is wrong with an expression, in words that say how to fix it, and its type where that is known."""
 
     faults: list[str]
     type: str | None = None
@@ -101,7 +101,7 @@ def _checked(text: str, types: Types, condition: bool) -> Checked:
         tokens = sqlglot.tokenize(text, dialect="spark")
         parsed = sqlglot.parse_one(f"SELECT (\n{text}\n)", dialect="spark")
     except SqlglotError as error:
-        return Checked([f"no SQL expression: {_first_words(error)}; mend it, {_EXAMPLE}"])
+        return Checked([f"no SQL expression: {_first_words(error)}; fix it, {_EXAMPLE}"])
     shape = _shape(tokens, parsed)
     if shape is not None:
         return Checked([f"{shape}, {_EXAMPLE}"])
@@ -120,7 +120,7 @@ def _shape(tokens: list[Any], parsed: Any) -> str | None:
     from sqlglot import exp
 
     if _closes_too_much(tokens):
-        return "no SQL expression: a bracket is closed that was not opened; mend it"
+        return "no SQL expression: a bracket is closed that was not opened; fix it"
     if any(token.comments for token in tokens):
         return "it has a comment, which may swallow what Sluice adds; remove it"
     if len(list(parsed.find_all(exp.Query))) > 1:

@@ -75,14 +75,14 @@ def java_regular_expression(text: str) -> str:
     )
     if odd is not None:
         raise ValueError(
-            f"no regular expression of Java's ({odd[0]} means nothing there); mend it, or escape its signs with \\"
+            f"no regular expression of Java's ({odd[0]} means nothing there); fix it, or escape its signs with \\"
         )
     shape = bare.replace("(?<", "(?P<").replace("(?P<=", "(?<=").replace("(?P<!", "(?<!")
     try:
         re.compile(shape)
     except re.error as error:
         if "look-behind" not in str(error):
-            raise ValueError(f"no regular expression ({error}); mend it, or escape its signs with \\") from None
+            raise ValueError(f"no regular expression ({error}); fix it, or escape its signs with \\") from None
     return text
 
 

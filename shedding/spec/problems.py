@@ -61,8 +61,8 @@ def did_you_mean(name: str, there: list[str]) -> str:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    there = f"; known: {', '.join(known)}" if known else ""
-    return f"is no known key{did_you_mean(name, known)}; remove it or mend its spelling{there}"
+    names = f"; known keys: {', '.join(known)}" if known else ""
+    return f"unknown key{did_you_mean(name, known)}; remove it or fix its spelling{names}"
 
 
 def _remedy(model: type[BaseModel], place: list[Any], detail: Mapping[str, Any]) -> str | None:

@@ -19,8 +19,8 @@ def reference_problems(
 ) -> list[Problem]:
     """What is wrong with a query that only its datasets can tell; `datasets` are the valid ones, with their `types`."""
     sides = [("dataset", query.dataset)] + ([("join.dataset", query.join.dataset)] if query.join else [])
-    lacking = [(key, name) for key, name in sides if name not in datasets]
-    if lacking:
+    invalid = [(key, name) for key, name in sides if name not in datasets]
+    if invalid:
         there = sorted(datasets)
         return [
             Problem(
@@ -28,7 +28,7 @@ def reference_problems(
                 f"is {name!r}, which has no valid datasets/{name}.yaml{did_you_mean(name, there)}; "
                 f"there is: {', '.join(there) or 'none'}",
             )
-            for key, name in lacking
+            for key, name in invalid
         ]  # fmt: skip
     left = datasets[query.dataset]
     right = datasets[query.join.dataset] if query.join else None

@@ -60,11 +60,11 @@ def read_mapping(file: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise SpecError(f"is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8") from error
     except OSError as error:
-        raise SpecError(f"cannot be read ({error.strerror}); mend its permissions, or remove it") from error
+        raise SpecError(f"cannot be read ({error.strerror}); fix its permissions, or remove it") from error
     except yaml.YAMLError as error:
         raise SpecError(f"cannot be read as YAML: {_words(error)}") from error
     except ValueError as error:  # a tag that its value contradicts, as in !!int x
-        raise SpecError(f"cannot be read as YAML: {error}; remove the tag (!!...), or mend its value") from error
+        raise SpecError(f"cannot be read as YAML: {error}; remove the tag (!!...), or fix its value") from error
     except RecursionError as error:
         raise SpecError("is nested too deeply; write it flat") from error
     if not isinstance(content, dict):

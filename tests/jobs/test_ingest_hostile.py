@@ -120,8 +120,8 @@ def test_files_that_cannot_be_read_are_named_with_a_remedy_and_the_others_kept(
         "tail.csv.gz is cut short or damaged",
         "plain.csv.deflate ends in .deflate, and of compressed texts gzip is read; deliver it as .gz or plain",
         "packed.csv.bz2 ends in .bz2",
-        "blank.csv lacks the declared columns id, at, city, paid; it has none; mend the file",
-        "locked.csv cannot be read (Permission denied); mend its permissions, or remove it",
+        "blank.csv lacks the declared columns id, at, city, paid; it has none; fix the file",
+        "locked.csv cannot be read (Permission denied); fix its permissions, or remove it",
     ):
         assert words in message
     found = {source.name: (source.rows_read, source.kept) for source in Arrivals.load(own, "orders").visible}

@@ -105,7 +105,7 @@ def test_columns_that_spark_cannot_tell_apart_or_find_are_refused_by_name(spark:
 
     assert "alike.parquet has the column 'Seats' and 'seats' more than once; rename or remove one of them" in words
     assert (
-        "upper.parquet lacks the declared columns at, seats; it has AT, SEATS, fare; mend the file, or `source:`"
+        "upper.parquet lacks the declared columns at, seats; it has AT, SEATS, fare; fix the file, or `source:`"
         in words
     )
     assert visible(own) == {}
@@ -136,7 +136,7 @@ def test_what_is_no_value_of_the_declared_type_is_refused_with_the_files_that_ha
     assert (
         f"one.parquet (and two.parquet, of the same columns): column {column} is {kind}, which cannot be read" in words
     )
-    assert "declare another type in datasets/rides.yaml, or mend the file" in words
+    assert "declare another type in datasets/rides.yaml, or fix the file" in words
     assert visible(own) == {"sound.parquet": (1, 1, 0)}
 
 

@@ -27,7 +27,7 @@ def test_every_problem_is_one_line_with_file_key_and_remedy(
     assert check(specs, tmp_path) == 1
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("queries/typo.yaml: polcy: is no known key")
+    assert lines[0].startswith("queries/typo.yaml: polcy: unknown key")
     assert lines[1] == (
         "queries/lost.yaml: dataset: is 'tirps', which has no valid datasets/tirps.yaml (did you mean trips?); "
         "there is: trips"

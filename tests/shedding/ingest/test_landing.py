@@ -52,7 +52,7 @@ def test_content_not_name_tells_files_apart(settings: Settings) -> None:
         ("a.csv", b"t,X\n\x00\x01", "is binary"),
         ("a.csv", b"t,Y\n1,2\n", "lacks the declared column X; it has Y, t"),
         ("a.csv", b"\xff\xfet,X\n", "line 1 is not UTF-8"),
-        ("a.csv", b"t" * 200_000, "line 1 is no header .*; mend the file"),
+        ("a.csv", b"t" * 200_000, "line 1 is no header .*; fix the file"),
         ("a.csv", gzip.compress(b"t,X\n", mtime=0), "is gzip, against its ending"),
         ("a.csv.bz2", b"t,X\n", "ends in .bz2, and of compressed texts gzip is read; deliver it as .gz or plain"),
         ("a.csv.gz", b"t,X\n", "is not gzip, against its ending"),
