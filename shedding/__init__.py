@@ -12,7 +12,7 @@ The rooms, each the answer to one question; a room looks only at rooms above it 
     risk       how wrong may a window be that nobody audited? NumPy and SciPy only
     spark      how is Spark configured and started?
     ingest     how does a file become raw rows, and what has arrived?
-    enrich     what does a function make of a row, and what did that take?
+    enrich     what is the value of a user's function on a row, and what did the call take?
     scan       how are rows read and summed, the same bits always?
     panes      what is remembered of a slot, and how do windows come of it?
     measures   what is an avg, a quantile, a ratio: exactly, estimated, learnt?

@@ -1,1 +1,1 @@
-"""What does a user's function make of a row, and what did that take? Each row once."""
+"""What is the value of a user's function on a row, and what did the call take? Each row once."""
