@@ -27,6 +27,8 @@ PURE = {
     "risk": {"numpy", "scipy"},
 }
 """Rooms of mathematics, and what they may import besides the library below them."""
+NAMESAKES = {"shedding/policies/goal.py": {"variance"}}
+"""Where an aggregate's name is the name of something else: what a policy minimises."""
 FORMATS = ("pyarrow", "pyspark", "deltalake", "pandas", "great_expectations", "airflow")
 
 
@@ -119,7 +121,7 @@ def test_an_aggregate_is_known_by_its_name_in_its_own_file_and_in_the_specificat
         str(file.relative_to(ROOT)): sorted(found)
         for file in files("shedding", "expectations", "jobs", "dags", "infra")
         if room_of(".".join(file.relative_to(ROOT).with_suffix("").parts)) not in ("spec", "measures")
-        and (found := compared_words(file) & set(AGGREGATES))
+        and (found := compared_words(file) & set(AGGREGATES) - NAMESAKES.get(file.relative_to(ROOT).as_posix(), set()))
     }
     assert told == {}
 

@@ -19,7 +19,9 @@ from shedding.measures.count_distinct import CountDistinct
 from shedding.measures.min_max import MinMax
 from shedding.measures.quantile import Quantile
 from shedding.measures.ratio import Ratio
+from shedding.measures.stddev import Stddev
 from shedding.measures.sum import Sum
+from shedding.measures.variance import Variance
 from shedding.spec.aggregates import Aggregate
 from shedding.spec.query import MeasureSpec
 
@@ -34,6 +36,8 @@ MEASURES: Mapping[Aggregate, Callable[[MeasureSpec], Measure[Any]]] = {
     "quantile": Quantile,
     "count_distinct": CountDistinct,
     "ratio": Ratio,
+    "stddev": Stddev,
+    "variance": Variance,
 }
 """Registry: an aggregate's name -> how to make the measure from its specification."""
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from shedding.arrays import Floats
 from shedding.scan.double_double import Pair
 from shedding.scan.exact_sums import ExactSums
-from shedding.scan.fixed_point import FINE_EXPONENT, HIGH_EXPONENT, QUANTUM_EXPONENT, FixedPoint, total_of_halves
+from shedding.scan.fixed_point import FINE_EXPONENT, HIGH_EXPONENT, QUANTUM_EXPONENT, total_of_digits, total_of_halves
 from shedding.scan.row_sums import EXTREMES, sorted_lists
 from shedding.spec.query import MeasureSpec
 
@@ -89,8 +89,8 @@ class Summed:
         prefix = f"{self.measure.name}_{label}"
         if self._groups.names(f"{prefix}_high"):
             return total_of_halves(self._groups.total(f"{prefix}_high"), self._groups.total(f"{prefix}_low"))
-        unit = FixedPoint(2 * self.measure.magnitude)
-        return unit.total([self._groups.total(f"{prefix}[{exponent}]") for exponent in unit.exponents])
+        exponents = sorted((exponent for exponent, _ in self._digits(prefix)), reverse=True)
+        return total_of_digits([self._groups.total(f"{prefix}[{exponent}]") for exponent in exponents], exponents)
 
     def exact(self, label: str) -> ExactSums:
         """An exact sum of values: of halves and tail, or of digits by their exponents."""
@@ -99,8 +99,11 @@ class Summed:
             high, low = total(f"{prefix}_high"), total(f"{prefix}_low")
             fine = total(f"{prefix}_tail", 2.0**-FINE_EXPONENT)
             return ExactSums.of_parts([(high, HIGH_EXPONENT), (low, QUANTUM_EXPONENT), (fine, FINE_EXPONENT)])
-        digits = self._groups.names(f"{prefix}[")
-        return ExactSums.of_parts([(total(name), int(name[len(prefix) + 1 : -1])) for name in digits])
+        return ExactSums.of_parts([(total(name), exponent) for exponent, name in self._digits(prefix)])
+
+    def _digits(self, prefix: str) -> list[tuple[int, str]]:
+        """The exponents and names of the columns that hold a sum's digits."""
+        return [(int(name[len(prefix) + 1 : -1]), name) for name in self._groups.names(f"{prefix}[")]
 
     def extreme(self) -> Numbers:
         """Least or largest value, 0 where there is none; whole numbers stay whole."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 
-_SPLITTER = float(2**27 + 1)
+SPLITTER = float(2**27 + 1)
 _BLOCK = 1 << 13
 
 
@@ -78,8 +78,29 @@ def centred(square_sum: Pair, left: Pair, right: Pair, count: Floats) -> Floats:
     return np.where(count > 0, found, 0.0)
 
 
+def centred_powers(sums: tuple[Pair, Pair, Pair, Pair], count: Floats) -> tuple[Floats, Floats]:
+    """From the sums of x, x^2, x^3 and x^4 the centred third and fourth moments; 0 where count is 0.
+
+    With m = sum(x) / n: s3 - m (3 s2 - 2 m s1) and s4 - m (4 s3 - m (6 s2 - 3 m s1)).
+    """
+    third, fourth = np.zeros_like(count), np.zeros_like(count)
+    for part in blocks(len(count)):
+        s1, s2, s3, s4 = ((high[part], low[part]) for high, low in sums)
+        mean = divide(s1, np.maximum(count[part], 1.0))
+        inner = subtract(_times(s2, 3.0), _times(multiply(mean, s1), 2.0))
+        third[part] = subtract(s3, multiply(mean, inner))[0]
+        inner = subtract(_times(s2, 6.0), _times(multiply(mean, s1), 3.0))
+        inner = subtract(_times(s3, 4.0), multiply(mean, inner))
+        fourth[part] = subtract(s4, multiply(mean, inner))[0]
+    return np.where(count > 0, third, 0.0), np.where(count > 0, fourth, 0.0)
+
+
+def _times(pair: Pair, factor: float) -> Pair:
+    return multiply(pair, (np.full_like(pair[0], factor), np.zeros_like(pair[0])))
+
+
 def _halves(value: Floats) -> Pair:
-    scaled = value * _SPLITTER
+    scaled = value * SPLITTER
     high = scaled - (scaled - value)
     return high, value - high
 

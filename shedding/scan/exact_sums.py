@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -124,6 +125,12 @@ class ExactSums:
             exponent = self.top - DIGIT_BITS * number
             parts += [(digit * (factor & 0xFFFF), exponent), (digit * (factor >> 16), exponent + 16)]
         return ExactSums.of_parts(parts)
+
+    def fraction(self, at: int) -> Fraction:
+        """One of the sums, as it is."""
+        exponents = range(self.top, self.top - DIGIT_BITS * len(self.digits), -DIGIT_BITS)
+        digits = zip(self.digits[:, at].tolist(), exponents, strict=True)
+        return sum((digit * Fraction(2) ** exponent for digit, exponent in digits if digit), Fraction(0))
 
     def rounded(self) -> Floats:
         """The double nearest to each sum."""

@@ -16,13 +16,14 @@ for each value, so a cast to a fixed scale rounds them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from shedding.scan.double_double import Pair, add, blocks, two_sum
+from shedding.scan.double_double import SPLITTER, Pair, add, blocks, two_sum
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -32,12 +33,19 @@ QUANTUM_EXPONENT = -48
 QUANTUM = 2.0**QUANTUM_EXPONENT
 """Squares are kept to the nearest multiple of this (4e-15), ties to the even one; values have a tail below it."""
 FINE_EXPONENT = -80
+CUBE_EXPONENT, FOURTH_EXPONENT = -60, -72
+"""Third and fourth powers are kept to multiples of 2 to these; |x| below 2**22 makes four and five digits of them."""
+LOWEST = {3: CUBE_EXPONENT, 4: FOURTH_EXPONENT}
+"""By the number of factors, where it is not QUANTUM_EXPONENT."""
+HALF_WORD, LOW_WORD = 31, 0xFFFFFFFF
+"""Squares of whole numbers are made of two parts, the lower of 31 bits, and summed as words of 32."""
 LEAST = 2.0 ** (FINE_EXPONENT + 52)
 """A double of at least this size (4e-9) is a multiple of 2**FINE_EXPONENT: its tail is all that its halves leave."""
 LOW_BITS = 40
 HIGH_EXPONENT = QUANTUM_EXPONENT + LOW_BITS
 HIGH_UNIT = 2.0**HIGH_EXPONENT
 """What the high half of a value counts; the low half counts quanta, at most 2**39 of them."""
+_LEAST_SQUARE = -1088
 _MOST_SCALED = 900
 """Powers of two up to this exponent, times values, are doubles."""
 _MOST_SUM, _MOST_HALVES = 2.0**44, 2**22
@@ -99,13 +107,25 @@ class FixedPoint:
 
     def total(self, sums: list[Integers]) -> Pair:
         """The exact value of digit sums as an unevaluated pair of doubles (106 bits)."""
-        carried = _carry(sums)
-        exponents = (self.exponents[0] + DIGIT_BITS, *self.exponents)
-        high = np.zeros(len(sums[0]), dtype=np.float64)
-        total: Pair = (high, high)
-        for digit, exponent in zip(carried, exponents, strict=True):
-            total = add(total, digit.astype(np.float64) * 2.0**exponent)
-        return total
+        return total_of_digits(sums, self.exponents)
+
+
+def squares_below(lowest: int) -> int:
+    """The exponent that exact squares of multiples of 2**lowest have no bit below.
+
+    A square below what doubles hold, of a value below 1e-146, is cut off there: no variance that is a double shows it.
+    """
+    return max(2 * lowest, _LEAST_SQUARE)
+
+
+def total_of_digits(sums: list[Integers], exponents: Sequence[int]) -> Pair:
+    """The exact value of digit sums, highest first, to 106 bits: digits that are all 0 in front change no bit."""
+    carried = _carry(sums)
+    high = np.zeros(len(sums[0]), dtype=np.float64)
+    total: Pair = (high, high)
+    for digit, exponent in zip(carried, (exponents[0] + DIGIT_BITS, *exponents), strict=True):
+        total = add(total, digit.astype(np.float64) * 2.0**exponent)
+    return total
 
 
 def high_half(value: Column) -> Column:
@@ -131,6 +151,20 @@ def tail(value: Column, high: Column, low: Column) -> Column:
 
     fine = (sf.abs(value) >= sf.lit(LEAST)) | (value == sf.lit(0.0))
     return sf.when(fine, value - high * sf.lit(HIGH_UNIT) - low * sf.lit(QUANTUM)).otherwise(sf.lit(float("nan")))
+
+
+def upper_bits(value: Column) -> Column:
+    """A value's upper 26 bits (Dekker 1971): squares of them, and of what they leave, are doubles."""
+    from pyspark.sql import functions as sf
+
+    scaled = value * sf.lit(SPLITTER)
+    return scaled - (scaled - value)
+
+
+def square_rest(value: Column, square: Column, upper: Column) -> Column:
+    """What a value's square was rounded by: with it the square is exact. The Spark twin of `two_product`."""
+    lower = value - upper
+    return ((upper * upper - square) + upper * lower + lower * upper) + lower * lower
 
 
 def split_halves(values: Floats) -> tuple[Integers, Integers] | None:

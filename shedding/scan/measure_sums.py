@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,15 +15,22 @@ from pyspark.sql import functions as sf
 from shedding.scan.exact_sums import grid_below, last_bit
 from shedding.scan.fixed_point import (
     FINE_EXPONENT,
+    HALF_WORD,
     HIGH_UNIT,
     LOW_BITS,
+    LOW_WORD,
+    LOWEST,
+    QUANTUM_EXPONENT,
     FixedPoint,
     high_half,
     low_half,
+    square_rest,
+    squares_below,
     tail,
+    upper_bits,
     whole,
 )
-from shedding.spec.aggregates import State
+from shedding.spec.aggregates import State, Total
 from shedding.spec.query import MeasureSpec
 
 if TYPE_CHECKING:
@@ -34,7 +42,6 @@ WHOLE_TYPES = frozenset({"tinyint", "smallint", "int", "bigint"})
 _MOST_HIGH = 2.0**52  # a factor of two below what doubles count exactly, for the rounding of the check itself
 _MOST_ROWS = 2 ** (62 - LOW_BITS)
 _IMPLIED_MAGNITUDE = 22  # squares that the short way can sum are below 2**44
-_LOW_WORD = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +64,14 @@ class Field:
         return self.measure.traits.state
 
     @property
-    def _products(self) -> dict[str, str]:
-        """What is summed, by the names of the sums and of the columns that hold it."""
-        return {total.name: total.of for total in self.state.totals} if self.state is not None else {}
+    def _totals(self) -> tuple[Total, ...]:
+        """What is summed."""
+        return self.state.totals if self.state is not None else ()
+
+    def _products(self, factors: int, *, exact: bool | None = None) -> list[str]:
+        """The products of so many columns that are summed, by the names of the columns that hold them."""
+        chosen = (t for t in self._totals if len(t.of) == factors and exact in (None, t.exact))
+        return list(dict.fromkeys(total.of for total in chosen))
 
     def layers(self) -> list[dict[str, Column]]:
         """Columns that the aggregates read, the first layer made of raw columns and each other of those before it.
@@ -81,21 +93,27 @@ class Field:
             self._name(v): sf.coalesce(self._col(x).cast("double"), zero)
             for x, v in (("x", "v"), ("y", "w"))[: len(numbers)]
         }
-        squares = {
-            self._name(part): self._col(part[0]) * self._col(part[1])
-            for part in self._products.values()
-            if len(part) == 2
+        exact = [] if self._is_whole("v") else self._products(2, exact=True)
+        tops = {self._name(f"{part}_top"): upper_bits(self._col(part[0])) for part in exact}
+        rests = {
+            self._name(f"{part}_rest"): square_rest(*(self._col(name) for name in (part[0], part, f"{part}_top")))
+            for part in exact
         }
-        if not self.short:
-            return [numbers, doubles, squares]
-        halved = [part for part in self._products.values() if not self._is_whole(part)]
-        highs = {self._name(f"{part}_high"): high_half(self._col(part)) for part in halved}
-        lows = {
-            self._name(f"{part}_low"): low_half(self._col(part), self._col(f"{part}_high"))
-            for part in halved
-            if len(part) == 1
+        squares, cubes, fourths = ({
+            self._name(part): self._col(part[:-1]) * self._col(part[-1]) for part in self._products(factors)
+        } for factors in (2, 3, 4))  # fmt: skip
+        highs, lows = self._halved() if self.short else ({}, {})
+        return [numbers, doubles, squares | tops, highs | cubes | rests, lows | fourths]
+
+    def _halved(self) -> tuple[dict[str, Column], dict[str, Column]]:
+        """The halves of values and of rounded squares: the high ones, and of values the low ones."""
+        values = [part for part in self._products(1) if not self._is_whole(part)]
+        highs = {
+            self._name(f"{part}_high"): high_half(self._col(part))
+            for part in (*values, *self._products(2, exact=False))
         }
-        return [numbers, doubles, squares, highs, lows]
+        lows = {self._name(f"{part}_low"): low_half(self._col(part), self._col(f"{part}_high")) for part in values}
+        return highs, lows
 
     @property
     def numbers(self) -> list[str]:
@@ -117,26 +135,60 @@ class Field:
         if not self.short:
             sizes = {label: sf.abs(self._col(part)) for label, part in parts.items()}
             found += [sf.min(sf.when(size > 0, size)).alias(f"{name}_{label}least") for label, size in sizes.items()]
-        for label, part in self._products.items():
-            found += self._sums(f"{name}_{label}", part)
+        for total in self._totals:
+            found += self._sums(f"{name}_{total.name}", total)
         return found
 
-    def _sums(self, label: str, part: str) -> list[Column]:
+    def _sums(self, label: str, total: Total) -> list[Column]:
+        part = total.of
         value = self._col(part)
+        if len(part) > 2:
+            return self._digit_sums(label, self._unit(part), [value])
+        if len(part) == 2 and total.exact:
+            return self._exact_squares(label, part)
         if self._is_whole(part):
             number = self._col("x" if part == "v" else "y")
             if self.short:  # where this wraps around, the squares are too large for the short way
                 return [sf.sum(number).alias(f"{label}[0]")]
-            words = {32: sf.shiftright(number, 32), 0: number.bitwiseAND(sf.lit(_LOW_WORD))}
+            words = {32: sf.shiftright(number, 32), 0: number.bitwiseAND(sf.lit(LOW_WORD))}
             return [sf.sum(word).alias(f"{label}[{exponent}]") for exponent, word in words.items()]
         if self.short:
             return self._halves(label, part)
-        magnitude = self.measure.magnitude * len(part)
-        # What is beyond is refused by its largest value; its digits must not end the scan with an overflow before.
-        within = sf.when(sf.abs(value) < sf.lit(2.0**magnitude), value)
-        unit = FixedPoint(magnitude, self.lowest) if len(part) == 1 else FixedPoint(magnitude)
-        digits = zip(unit.exponents, unit.digits(within), strict=True)
-        return [sf.sum(digit).alias(f"{label}[{exponent}]") for exponent, digit in digits]
+        return self._digit_sums(label, self._unit(part), [value])
+
+    def _unit(self, part: str) -> FixedPoint:
+        """The digits of a product."""
+        lowest = self.lowest if len(part) == 1 else LOWEST.get(len(part), QUANTUM_EXPONENT)
+        return FixedPoint(self._bits * len(part), lowest)
+
+    @property
+    def _bits(self) -> int:
+        """Values are below two to this: as the sums of the short way prove, or as the measure says."""
+        return _IMPLIED_MAGNITUDE if self.short else self.measure.magnitude
+
+    def _digit_sums(self, label: str, unit: FixedPoint, terms: Sequence[Column]) -> list[Column]:
+        """The sums of the terms' digits, those of one exponent together.
+
+        What is beyond is refused by its largest value; its digits must not end the scan with an overflow before.
+        """
+        within = [sf.when(sf.abs(term) < sf.lit(2.0**unit.magnitude), term) for term in terms]
+        digits = zip(*(unit.digits(term) for term in within), strict=True)
+        sums = [reduce(lambda one, other: one + other, same) for same in digits]
+        return [sf.sum(one).alias(f"{label}[{exponent}]") for one, exponent in zip(sums, unit.exponents, strict=True)]
+
+    def _exact_squares(self, label: str, part: str) -> list[Column]:
+        """The sums of squares down to their last bits: of a product and what it was rounded by, or of words."""
+        if not self._is_whole(part[0]):
+            unit = FixedPoint(2 * self._bits, squares_below(self.lowest))
+            return self._digit_sums(label, unit, [self._col(part), self._col(f"{part}_rest")])
+        number = sf.when(sf.abs(self._col(part[0])) < sf.lit(2.0**self.measure.magnitude), self._col("x"))
+        high, low = sf.shiftright(number, HALF_WORD), number.bitwiseAND(sf.lit((1 << HALF_WORD) - 1))
+        (outer, below), (cross, inner), (above, last) = (
+            (sf.shiftright(product, 32), product.bitwiseAND(sf.lit(LOW_WORD)))
+            for product in (high * high, high * low, low * low)
+        )
+        words = {94: outer, 62: below, 64: cross, 32: inner + above, 0: last}
+        return [sf.sum(word).alias(f"{label}[{exponent}]") for exponent, word in words.items()]
 
     def _halves(self, label: str, part: str) -> list[Column]:
         """The sums of a value's halves and tail; a square, which is rounded, has no tail."""

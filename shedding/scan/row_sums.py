@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.keys import align
+from shedding.scan.double_double import two_product
 from shedding.scan.exact_sums import grid_below, last_bit
-from shedding.scan.fixed_point import FINE_EXPONENT, FixedPoint, split_halves
+from shedding.scan.fixed_point import (
+    FINE_EXPONENT,
+    HALF_WORD,
+    LOW_WORD,
+    LOWEST,
+    FixedPoint,
+    split_halves,
+    squares_below,
+)
 from shedding.spec.aggregates import State
 from shedding.spec.query import MeasureSpec
 
@@ -75,11 +85,12 @@ def _sums(measure: MeasureSpec, state: State, numbers: list[Numbers], place: Ind
     for label, part in zip(("", "over_"), doubles.values(), strict=False):
         found[f"{label}largest"] = _extreme("max", np.abs(part), place, size)
     for total in state.totals:
+        own = numbers["vw".index(total.of[0])]
         if total.exact:
-            digits = _exact_parts(numbers["vw".index(total.of)], measure.magnitude)
+            digits = (_exact_parts if len(total.of) == 1 else _exact_squares)(own, measure.magnitude)
         else:
-            product = np.prod([doubles[name] for name in total.of], axis=0)
-            digits = _parts(product, measure.magnitude * len(total.of))
+            product = reduce(np.multiply, [doubles[name] for name in total.of])
+            digits = _parts(product, measure.magnitude * len(total.of), LOWEST.get(len(total.of)))
         found |= {f"{total.name}{part}": _added(digit, place, size) for part, digit in digits.items()}
     if state.values:
         found["values"] = sorted_lists(doubles["v"], place, size)
@@ -95,14 +106,39 @@ def _added(digit: Index, place: Index, size: int) -> Index:
 def _exact_parts(numbers: Numbers, magnitude: int) -> dict[str, Index]:
     """The numbers cut into whole ones that lose no bit, by exponents."""
     if numbers.dtype == np.int64:
-        return {"[32]": numbers >> 32, "[0]": numbers & 0xFFFFFFFF}
+        return {"[32]": numbers >> 32, "[0]": numbers & LOW_WORD}
+    return _digits(FixedPoint(magnitude, _lowest(numbers)), numbers)
+
+
+def _lowest(numbers: Floats) -> int:
+    """The exponent of a digit that no number has a bit below."""
     sizes = np.abs(numbers[numbers != 0])
-    lowest = grid_below(last_bit(float(sizes.min(initial=1.0))))
-    return _digits(FixedPoint(magnitude, min(lowest, FINE_EXPONENT)), numbers)
+    return min(grid_below(last_bit(float(sizes.min(initial=1.0)))), FINE_EXPONENT)
 
 
-def _parts(values: Floats, magnitude: int) -> dict[str, Index]:
+def _exact_squares(numbers: Numbers, magnitude: int) -> dict[str, Index]:
+    """The squares cut into whole numbers that lose no bit, by exponents."""
+    if numbers.dtype == np.int64:
+        return _whole_squares(np.where(np.abs(numbers.astype(np.float64)) < 2.0**magnitude, numbers, 0))
+    lowest = _lowest(numbers)
+    unit = FixedPoint(2 * magnitude, squares_below(lowest))
+    within = np.where(np.abs(numbers) < 2.0**magnitude, numbers, 0.0)
+    digits = zip(*(unit.split(part) for part in two_product(within, within)), strict=True)
+    return {f"[{exponent}]": sum(pair) for exponent, pair in zip(unit.exponents, digits, strict=True)}
+
+
+def _whole_squares(numbers: Index) -> dict[str, Index]:
+    """The squares of whole numbers below 2**62, as sums of words."""
+    high, low = numbers >> HALF_WORD, numbers & ((1 << HALF_WORD) - 1)
+    outer, cross, inner = high * high, high * low, low * low
+    words = {94: outer >> 32, 62: outer & LOW_WORD, 64: cross >> 32, 32: (cross & LOW_WORD) + (inner >> 32)}
+    return {f"[{exponent}]": word for exponent, word in (words | {0: inner & LOW_WORD}).items()}
+
+
+def _parts(values: Floats, magnitude: int, lowest: int | None = None) -> dict[str, Index]:
     """The values, rounded to quanta, cut into whole numbers: halves where these are enough, else digits."""
+    if lowest is not None:
+        return _digits(FixedPoint(magnitude, lowest), values)
     halves = split_halves(values)
     if halves is not None:
         return dict(zip(("_high", "_low"), halves, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Aggregate = Literal["avg", "sum", "count", "min", "max", "quantile", "count_distinct", "ratio"]
+Aggregate = Literal["avg", "sum", "count", "min", "max", "quantile", "count_distinct", "ratio", "stddev", "variance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,9 @@ class State:
 SUMS = State("sums", (Total("s", "v", exact=True), Total("q", "vv")))
 PAIR = State("pair", (*SUMS.totals, Total("over_s", "w", exact=True), Total("over_q", "ww"), Total("cross", "vw")))
 VALUES = State("values", SUMS.totals, values=True)
+POWERS = State(
+    "powers", (*SUMS.totals, Total("squares", "vv", exact=True), Total("cubes", "vvv"), Total("fourths", "vvvv"))
+)
 EXTREME = State("extreme", extreme=True)
 
 
@@ -66,6 +69,8 @@ AGGREGATES: Mapping[Aggregate, Traits] = {
     "sum": Traits(SUMS, estimated=True, additive=True, joined=True),
     "avg": Traits(SUMS, estimated=True, joined=True),
     "ratio": Traits(PAIR, estimated=True),
+    "stddev": Traits(POWERS, estimated=True),
+    "variance": Traits(POWERS, estimated=True),
     "quantile": Traits(VALUES, estimated=True, whole=True),
     "min": Traits(EXTREME, exact_only=True, infinite=True),
     "max": Traits(EXTREME, exact_only=True, infinite=True),

@@ -18,7 +18,7 @@ _PARTS = {
     "results": ("", "_low", "_high", "_error"),
     "panes": tuple(f"_{part}" for part in (
         "population", "n", "mean", "m2", "sum", "over_mean", "over_m2", "over_sum", "cross", "int64_extreme",
-        "float64_extreme", "values")),
+        "float64_extreme", "values", "below", "at", "above", "squares", "m3", "m4")),
     "scan": tuple(f"_{part}" for part in (
         "n", "min", "max", "largest", "over_largest", "least", "over_least", "values", *_SUMS)),
     "runs": tuple(f"_{part}" for part in (

@@ -18,11 +18,12 @@ from shedding.estimates.moments import Moments
 from shedding.estimates.shrinkage import AuditRecord, Calibration, History, merge_records
 from shedding.keys import Keys
 from shedding.panes.blocks import levels_of
-from shedding.panes.states import SampledValues, WindowPair, WindowStat, WindowSums, WindowValues
+from shedding.panes.states import SampledValues, WindowPair, WindowPowers, WindowStat, WindowSums, WindowValues
 from shedding.panes.windows import WindowSample
 from shedding.planning.audit_plan import AuditPlan
 from shedding.planning.priors import block_record, measure_history
 from shedding.policies import get_policy
+from shedding.scan.double_double import two_product
 from shedding.scan.exact_sums import ExactSums
 from shedding.spec.query import MeasureSpec
 from tests.benchmarks.measure_streams import MeasureStream
@@ -31,11 +32,13 @@ Floats = NDArray[np.float64]
 MEASURES = {
     "avg": MeasureSpec(name="m", agg="avg", column="value"),
     "ratio": MeasureSpec(name="m", agg="ratio", column="value", over="over"),
+    "stddev": MeasureSpec(name="m", agg="stddev", column="value"),
     "p50": MeasureSpec(name="m", agg="quantile", column="value", q=0.5),
     "p90": MeasureSpec(name="m", agg="quantile", column="value", q=0.9),
     "p99": MeasureSpec(name="m", agg="quantile", column="value", q=0.99),
 }
-"""SUM with known populations is AVG times N: its relative errors are AVG's."""
+"""SUM with known populations is AVG times N: its relative errors are AVG's. VARIANCE is STDDEV squared, ends and all:
+its intervals hold where STDDEV's do."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,10 @@ class Windows:
             away = (value - moments.mean[0, key]) * (over - other.mean[0, key])
             cross = np.bincount(key, away, minlength=size)[None]
             return WindowPair(population, moments, total, other, ExactSums.of_doubles(over, key, size), cross)
+        if self.measure.agg in ("stddev", "variance"):
+            away = value - moments.mean[0, key]
+            m3, m4 = (np.bincount(key, away**power, minlength=size)[None] for power in (3, 4))
+            return WindowPowers(population, moments, m3, m4, total, exact_squares(value, key, size))
         return WindowSums(population, moments, total)
 
     def exact_sample(self, window: int) -> WindowSample:
@@ -140,6 +147,12 @@ def percentile_by_key(value: Floats, key: NDArray[np.int64], size: int, q: float
 def exact_levels(value: Floats, key: NDArray[np.int64], size: int, measure: MeasureSpec) -> Floats:
     assert measure.q is not None
     return np.stack([percentile_by_key(value, key, size, level) for level in levels_of(measure.q)])
+
+
+def exact_squares(value: Floats, key: NDArray[np.int64], size: int) -> ExactSums:
+    """The exact sums of squares by key."""
+    parts = np.concatenate(two_product(value, value))
+    return ExactSums.of_doubles(parts, np.concatenate([key, key]), size)
 
 
 def _moments(value: Floats, key: NDArray[np.int64], size: int) -> Moments:

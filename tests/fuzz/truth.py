@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import duckdb
@@ -72,6 +73,9 @@ def _of_values(row: dict[str, Any], measure: dict[str, Any], values: list[Any]) 
             both = [pair for pair in pairs if None not in pair]
             below = math.fsum(y for _, y in both)
             found = math.fsum(x for x, _ in both) / below if below else None
+        case "stddev" | "variance" as agg:
+            found = _variance(values)
+            found = math.sqrt(found) if agg == "stddev" and found is not None else found
         case "sum":
             found = _sum(row, measure["column"], values)
         case _:
@@ -84,6 +88,15 @@ def _sum(row: dict[str, Any], column: str, values: list[Any]) -> Any:
         return math.fsum(values) + 0.0
     assert int(row["sum_n"]) == sum(values), "DuckDB and Python add whole numbers alike"
     return sum(values)
+
+
+def _variance(values: list[Any]) -> float | None:
+    """The double nearest to SQL's var_samp, of fractions: DuckDB's own rounds at every row."""
+    if len(values) < 2:
+        return None
+    terms = [Fraction(value) for value in values]
+    mean = sum(terms) / len(terms)
+    return float(sum((term - mean) ** 2 for term in terms) / (len(terms) - 1))
 
 
 def _there(values: list[Any]) -> list[Any]:

@@ -100,6 +100,8 @@ class Shape:
             {"name": "sum_x", "agg": "sum", "column": "x", **own},
             {"name": "mean_n", "agg": "avg", "column": "n", **own},
             {"name": "share", "agg": "ratio", "column": "x", "over": "y", **own},
+            {"name": "spread_x", "agg": "stddev", "column": "x", **own},
+            {"name": "spread_n", "agg": "variance", "column": "n", **own},
             {"name": "middle", "agg": "quantile", "q": 0.37, "column": "x", **own},
         ]
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from shedding.panes.states.extreme import Extreme, WindowExtreme
 from shedding.panes.states.pair import Pair, WindowPair
+from shedding.panes.states.powers import PanePowers, WindowPowers
 from shedding.panes.states.stat import Kept, Stat, WindowStat
 from shedding.panes.states.sums import Sums, WindowSums
 from shedding.panes.states.values import LEVELS, SampledValues, Values, WindowValues
@@ -21,19 +22,27 @@ __all__ = [
     "Extreme",
     "Kept",
     "Pair",
+    "PanePowers",
     "SampledValues",
     "Stat",
     "Sums",
     "Values",
     "WindowExtreme",
     "WindowPair",
+    "WindowPowers",
     "WindowStat",
     "WindowSums",
     "WindowValues",
     "state_of",
 ]
 
-STATES: Mapping[str, type[Stat]] = {"sums": Sums, "pair": Pair, "values": Values, "extreme": Extreme}
+STATES: Mapping[str, type[Stat]] = {
+    "sums": Sums,
+    "pair": Pair,
+    "values": Values,
+    "extreme": Extreme,
+    "powers": PanePowers,
+}
 """Registry: a state's name in `spec/aggregates.py` -> its class."""
 
 
