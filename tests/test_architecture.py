@@ -27,7 +27,7 @@ PURE = {
     "risk": {"numpy", "scipy"},
 }
 """Rooms of mathematics, and what they may import besides the library below them."""
-NAMESAKES = {"shedding/policies/goal.py": {"variance"}}
+NAMESAKES = {"shedding/allocation/goal.py": {"variance"}}
 """Where an aggregate's name is the name of something else: what a policy minimises."""
 FORMATS = ("pyarrow", "pyspark", "deltalake", "pandas", "great_expectations", "airflow")
 

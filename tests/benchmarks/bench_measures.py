@@ -2,7 +2,8 @@
 
 Each stream is answered by the pipeline's own code (`measure_replay`). `over_plain` is the mean error of `posterior`
 over the better of plain `optimal` and plain `proportional`; `told_over_true` the error that the intervals expect in
-unaudited windows over the true one. SUM with known populations has AVG's relative errors.
+unaudited windows over the true one. SUM with known populations has AVG's relative errors, and
+VARIANCE, the square of STDDEV, its coverage.
 """
 
 from __future__ import annotations
