@@ -33,4 +33,4 @@ def exact_variance(count: Floats, total: ExactSums, squares: ExactSums) -> Float
 
 
 def _nearest(count: int, total: Fraction, squares: Fraction) -> float:
-    return float((squares - total * total / count) / (count - 1))
+    return max(float((squares - total * total / count) / (count - 1)), 0.0) + 0.0  # tiny squares are cut off

@@ -62,6 +62,10 @@ def truth_of_wholes(numbers: list[int]) -> Fraction:
     return sum(((number - mean) ** 2 for number in numbers), Fraction(0)) / (len(numbers) - 1)
 
 
+def test_a_variance_that_is_too_small_for_a_double_is_zero() -> None:
+    assert str(found(pa.array([1e-300, 3e-300]))) == "0.0"
+
+
 def test_equal_values_have_no_variance_at_all() -> None:
     assert found(pa.array([0.1] * 7)) == 0.0
     assert found(pa.array([1.7e9 + 0.1] * 3)) == 0.0
