@@ -12,7 +12,7 @@ from shedding import warehouse
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.keys import align
-from shedding.planning.fingerprints import spec_fingerprint
+from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant

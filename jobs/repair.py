@@ -26,6 +26,7 @@ from shedding.answers.answer import largest
 from shedding.config import Settings
 from shedding.ingest.side import Side, sides_of
 from shedding.keys import align
+from shedding.planning.drift_audits import AuditPlans
 from shedding.planning.fingerprints import raw_fingerprint
 from shedding.risk import STATISTICS, claims
 from shedding.spec import Catalog
@@ -123,7 +124,8 @@ class _Work:
     def same_rows(self) -> bool:
         """Whether the raw rows behind the judged answer are those of now: exact rows of others never join it."""
         made_of = self._evidence.runs["raw_fingerprint"][0].as_py()
-        now = raw_fingerprint(self._evidence.query, [self._side], self._evidence.slot, self._evidence.leg)
+        plans = AuditPlans(self._evidence.query, [self._side])
+        now = raw_fingerprint(plans, self._evidence.slot, self._evidence.leg)
         return bool(now == made_of)
 
     def keys(self, keys: pa.Table) -> _Mended:

@@ -27,9 +27,12 @@ from shedding.compare.verification import SCHEMA, published_answer, stated_limit
 from shedding.config import Settings
 from shedding.errors import DataError, PromiseError, SluiceError, reported
 from shedding.ingest.side import Side, sides_of
-from shedding.panes.memory import EXACT, Scans, digest
-from shedding.planning.fingerprints import raw_fingerprint, spec_fingerprint
+from shedding.panes.scans import Scans
+from shedding.planning.drift_audits import AuditPlans
+from shedding.planning.fingerprints import raw_fingerprint
 from shedding.spec import Catalog, QuerySpec, load_catalog
+from shedding.spec.fingerprints import digest, spec_fingerprint
+from shedding.spec.query import EXACT
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant, parse_instant
 
@@ -133,8 +136,9 @@ def judged_slots(
         by_slot.setdefault(parse_instant(row["slot"]), []).append(row)
     judged: list[JudgedSlot] = []
     left_out: Counter[str] = Counter()
+    plans = AuditPlans(query, sides)
     for slot, rows in sorted(by_slot.items()):
-        why = _not_comparable(query, sides, slot, rows[0]) or _judged(settings, query, slot, rows, version)
+        why = _not_comparable(plans, slot, rows[0]) or _judged(settings, query, slot, rows, version)
         if isinstance(why, JudgedSlot):
             judged.append(why)
         else:
@@ -147,16 +151,16 @@ def _visible_version(settings: Settings, query: QuerySpec) -> int | None:
     return warehouse.published(settings, query.name).version()
 
 
-def _not_comparable(query: QuerySpec, sides: Sequence[Side], slot: int, run: Mapping[str, Any]) -> str:
+def _not_comparable(plans: AuditPlans, slot: int, run: Mapping[str, Any]) -> str:
     """Why a slot's estimates cannot be compared with what is exact now; empty where they can."""
     leg = run["leg"]
     if run["audited"]:
         return "audited"
     if leg == EXACT:
         return "published exactly"
-    if run["spec_fingerprint"] != spec_fingerprint(query, leg):
+    if run["spec_fingerprint"] != spec_fingerprint(plans.query, leg):
         return "computed under another specification"
-    if run["raw_fingerprint"] != raw_fingerprint(query, sides, slot, leg):
+    if run["raw_fingerprint"] != raw_fingerprint(plans, slot, leg):
         return "whose rows have changed since"
     return ""
 

@@ -15,9 +15,9 @@ from shedding.answers.scores import measured
 from shedding.answers.whole_values import whole_values
 from shedding.ingest.side import Side
 from shedding.panes.from_scan import Scanned
-from shedding.panes.memory import EXACT, Scans
+from shedding.panes.scans import Scans
 from shedding.panes.windows import PaneRun
-from shedding.spec.query import QuerySpec
+from shedding.spec.query import EXACT, QuerySpec
 from shedding.spec.times import parse_instant
 
 

@@ -17,13 +17,12 @@ from shedding import warehouse
 from shedding.answers.run_record import LegWindow
 from shedding.answers.scores import missing_keys
 from shedding.config import Settings
-from shedding.ingest.side import Side
-from shedding.panes.memory import EXACT
 from shedding.planning.audit_plan import RECORD_SLOTS
-from shedding.planning.drift_audits import audit_plan
-from shedding.planning.fingerprints import asks_the_last_audit, raw_fingerprint, spec_fingerprint
+from shedding.planning.drift_audits import AuditPlans
+from shedding.planning.fingerprints import asks_the_last_audit, raw_fingerprint
 from shedding.risk import SpotCheck, WindowRecord, claims, decided_by, window_laws
-from shedding.spec.query import QuerySpec
+from shedding.spec.fingerprints import spec_fingerprint
+from shedding.spec.query import EXACT, QuerySpec
 from shedding.spec.timeline import slot_name
 
 PARTS = ("mean_error", "p95_error", "worst_error", "coverage", "estimates")
@@ -39,11 +38,10 @@ class Trust:
     def __init__(
         self,
         settings: Settings,
-        query: QuerySpec,
-        sides: Sequence[Side],
+        plans: AuditPlans,
         answer_at: Callable[[int], Sequence[LegWindow]],
     ) -> None:
-        self._settings, self._query, self._sides, self._answer_at = settings, query, sides, answer_at
+        self._settings, self._plans, self._query, self._answer_at = settings, plans, plans.query, answer_at
         self._known: dict[int, Sequence[Mapping[str, Any]]] = {}
 
     def columns(self, slot: int, windows: Sequence[LegWindow]) -> dict[str, float | None]:
@@ -54,7 +52,7 @@ class Trust:
         query = self._query
         if query.shed.policy == EXACT:
             return {}
-        plan = audit_plan(query, self._sides, slot)
+        plan = self._plans.at(slot)
         own = audit_columns(query, windows) if plan.is_audited(slot) else {}
         before = plan.priors(slot)[:1]
         if not before or not asks_the_last_audit(query, plan, slot):
@@ -66,7 +64,7 @@ class Trust:
         """The windows, those whose errors are estimated with the laws and bounds that audits and spot checks give."""
         if all(window.error_kind != "estimated" for window in windows):
             return list(windows)
-        audits = audit_plan(self._query, self._sides, slot).priors(slot, RECORD_SLOTS)
+        audits = self._plans.at(slot).priors(slot, RECORD_SLOTS)
         records = [self._rows(audit) for audit in audits]
         return [self._bounded(window, records, spots) for window in windows]
 
@@ -101,7 +99,7 @@ class Trust:
     def _rows(self, audit: int) -> Sequence[Mapping[str, Any]]:
         """Of an audited slot, the columns that others rely on, one row a window of its shed leg."""
         if audit not in self._known:
-            recorded = _recorded(self._settings, self._query, self._sides, audit)
+            recorded = _recorded(self._settings, self._plans, audit)
             if recorded is None:
                 self.learn(audit, self._answer_at(audit))
             else:
@@ -167,10 +165,9 @@ def _records(rows: Sequence[Mapping[str, Any]], measure: str) -> list[WindowReco
     return [WindowRecord.of_text(text) for text in texts if text is not None]
 
 
-def _recorded(
-    settings: Settings, query: QuerySpec, sides: Sequence[Side], audit: int
-) -> list[Mapping[str, Any]] | None:
+def _recorded(settings: Settings, plans: AuditPlans, audit: int) -> list[Mapping[str, Any]] | None:
     """What the audited slot's own run recorded; None where it never ran, or of other rows or another specification."""
+    query = plans.query
     runs, leg = warehouse.runs(settings, query.name), query.shed.policy
     if not runs.exists():
         return None
@@ -179,5 +176,5 @@ def _recorded(
     names = {*_names(query), *(f"{measure.name}_record" for measure in query.measures)}
     if not rows or not rows[0]["audited"] or rows[0].get("audit_keys") is None or not names <= set(rows[0]):
         return None
-    now = raw_fingerprint(query, sides, audit, leg), spec_fingerprint(query, leg)
+    now = raw_fingerprint(plans, audit, leg), spec_fingerprint(query, leg)
     return rows if (rows[0]["raw_fingerprint"], rows[0]["spec_fingerprint"]) == now else None

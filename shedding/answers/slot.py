@@ -24,14 +24,20 @@ from shedding.answers.window import exact_window, shed_window
 from shedding.config import Settings
 from shedding.ingest.side import Side, sides_of
 from shedding.keys import Keys, align
-from shedding.panes.memory import EXACT, Memory, Scans
+from shedding.panes.exact_panes import ExactPanes
+from shedding.panes.memory import Memory
+from shedding.panes.sampled_panes import SampledPanes
+from shedding.panes.scans import Scans
 from shedding.panes.windows import PaneRun, WindowSample
-from shedding.planning.drift_audits import audit_plan, slot_drift
-from shedding.planning.fingerprints import raw_fingerprint, spec_fingerprint
+from shedding.planning.calibrations import Calibrations
+from shedding.planning.drift_audits import AuditPlans, slot_drift
+from shedding.planning.fingerprints import raw_fingerprint
 from shedding.planning.planner import AS_ALLOCATED, Planner
 from shedding.planning.priors import Priors, expected_rows
 from shedding.risk import SpotCheck, window_record
 from shedding.spec import Catalog, QuerySpec
+from shedding.spec.fingerprints import spec_fingerprint
+from shedding.spec.query import EXACT
 from shedding.spec.timeline import slot_name
 
 Floats = npt.NDArray[np.float64]
@@ -93,38 +99,44 @@ def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: in
 
 def answer_sides(settings: Settings, query: QuerySpec, slot: int, sides: Sequence[Side], scans: Scans) -> SlotAnswer:
     """The same, with the state of the query's datasets pinned in `sides`: one, or the two of a join."""
-    memories = memories_of(settings, query, sides, scans)  # one for all, so that no panes are read twice
-    made = [SlotWork(query, slot, sides, scans, memories).answer()]
+    plans = AuditPlans(query, sides)
+    panes = exact_panes(settings, query, sides, scans)  # one for all slots, so that nothing is read twice
+    made = [SlotWork(plans, slot, scans, panes).answer()]
 
     def windows_at(audit: int) -> Sequence[LegWindow]:
-        made.append(SlotWork(query, audit, sides, scans, memories).answer())
+        made.append(SlotWork(plans, audit, scans, panes).answer())
         return made[-1].windows
 
-    trust = Trust(settings, query, sides, windows_at)
+    trust = Trust(settings, plans, windows_at)
     columns = trust.columns(slot, made[0].windows)
     windows = trust.bounded(slot, made[0].windows, made[0].spots)
     costs = {name: made[-1].shared[name] for name in COSTS}  # all that the memories read: finding out about audits too
     return replace(made[0], windows=windows, shared={**made[0].shared, **columns, **costs})
 
 
-def memories_of(settings: Settings, query: QuerySpec, sides: Sequence[Side], scans: Scans) -> list[Memory]:
-    """The panes of each side of a query."""
+def exact_panes(settings: Settings, query: QuerySpec, sides: Sequence[Side], scans: Scans) -> list[ExactPanes]:
+    """The exact panes of each side of a query, and the memory that all its panes share."""
     measures = measures_by_side(query, sides[0].dataset.column_names)
     together = zip(sides, measures, SUFFIXES, strict=False)
-    return [Memory(settings, query, side, own, scans, suffix) for side, own, suffix in together]
+    return [ExactPanes(Memory(settings, query, side, own, suffix), scans) for side, own, suffix in together]
 
 
 class SlotWork:
-    """The answer of one slot from the panes that its memories hold or compute; trust in it is not its business."""
+    """The answer of one slot from panes that are remembered or computed; trust in it is not its business.
 
-    def __init__(
-        self, query: QuerySpec, slot: int, sides: Sequence[Side], scans: Scans, memories: Sequence[Memory]
-    ) -> None:
-        self.query, self.slot, self.sides, self.scans, self.memories = query, slot, sides, scans, memories
-        self.plan = audit_plan(query, sides, slot)
-        self.measures = [memory.measures for memory in memories]
-        self.priors = [Priors(query, self.plan, memory) for memory in self.memories]
-        self.planner = Planner(query, self.priors, self.memories)
+    What follows from what: exact panes, priors, rates, sampled panes, calibrations.
+    """
+
+    def __init__(self, plans: AuditPlans, slot: int, scans: Scans, exact: Sequence[ExactPanes]) -> None:
+        self.query, self.sides, self.plans, self.slot, self.scans = plans.query, plans.sides, plans, slot, scans
+        query, sides = self.query, self.sides
+        self.plan = plans.at(slot)
+        self.memories = [one.memory for one in exact]
+        self.measures = [one.measures for one in exact]
+        self.priors = [Priors(query, self.plan, one) for one in exact]
+        self.planner = Planner(query, self.priors)
+        self.sampled = [SampledPanes(*both) for both in zip(exact, self.planner.sides, strict=True)]
+        self.calibrations = [Calibrations(*both) for both in zip(self.priors, self.sampled, strict=True)]
         self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
         self.legs = query.legs if self.audited else [query.shed.policy]
         self.published = EXACT if self.audited and query.publish == "best" else query.shed.policy
@@ -141,19 +153,19 @@ class SlotWork:
         reach = self.query.timeline.windows(self.slot)[0][0]  # the first instant that a window of this slot needs
         unchecked = self._unchecked()
         panes = []
-        for memory, priors in zip(self.memories, self.priors, strict=True):
+        for sampled, calibrations in zip(self.sampled, self.calibrations, strict=True):
             if learns:
-                priors.load(self.slot, self.query.shed.policy)
-            memory.fetch(slots, [*self.legs, *unchecked])
-            panes.append({s: memory.legs(s, self.legs, reach) for s in slots if s != self.slot})
-            panes[-1][self.slot] = memory.legs(self.slot, [*self.legs, *unchecked])
+                calibrations.load(self.slot, self.query.shed.policy)
+            sampled.fetch(slots, [*self.legs, *unchecked])
+            panes.append({s: sampled.legs(s, self.legs, reach) for s in slots if s != self.slot})
+            panes[-1][self.slot] = sampled.legs(self.slot, [*self.legs, *unchecked])
         keys = self._all_keys([p.keys for side in panes for by_leg in side.values() for p in by_leg.values()], learns)
         runs = {
             leg: [PaneRun([side[s][leg] for s in slots], keys.names, [keys]) for side in panes] for leg in self.legs
         }
         audit = EXACT in self.legs
         whole = whole_values(self.query, self.sides[0], self.scans, self.slot, keys) if audit else {}
-        learnt = [self._learnt(priors, keys) for priors in self.priors] if learns else None
+        learnt = [self._learnt(number, keys) for number in range(len(self.sides))] if learns else None
         windows: list[LegWindow] = []
         for start, end in self.query.timeline.windows(self.slot):
             samples = {leg: [run.window(start, end) for run in runs[leg]] for leg in self.legs}
@@ -177,11 +189,11 @@ class SlotWork:
         checks = not self.audited and self.query.spot_checks and self.planner.spots(self.slot).chosen.any()
         return [self.query.shed.policy + AS_ALLOCATED] if checks else []
 
-    def _learnt(self, priors: Priors, keys: Keys) -> Learnt:
+    def _learnt(self, side: int, keys: Keys) -> Learnt:
         timeline = self.query.timeline
         return Learnt(
-            histories=priors.history(self.slot, keys),
-            calibrations=priors.calibration(self.slot, self.query.shed.policy, keys),
+            histories=self.priors[side].history(self.slot, keys),
+            calibrations=self.calibrations[side].calibration(self.slot, self.query.shed.policy, keys),
             block_share=min(1.0, timeline.slot / timeline.size),
         )
 
@@ -232,7 +244,7 @@ class SlotWork:
         return found
 
     def _leg_columns(self, leg: str) -> dict[str, Any]:
-        panes = [memory.panes(self.slot, leg) for memory in self.memories]
+        panes = [sampled.panes(self.slot, leg) for sampled in self.sampled]
         processed = float(sum(part.sampled.sum() for part in panes))
         known = all(part.known for part in panes)
         slot_rows = float(sum(p.population.sum() for p in panes)) if known else self.planner.concept(self.slot).rows
@@ -256,7 +268,7 @@ class SlotWork:
 
     def _fingerprints(self, leg: str) -> dict[str, str]:
         if leg not in self._made_of:
-            raw = raw_fingerprint(self.query, self.sides, self.slot, leg)
+            raw = raw_fingerprint(self.plans, self.slot, leg)
             self._made_of[leg] = {"raw_fingerprint": raw, "spec_fingerprint": spec_fingerprint(self.query, leg)}
         return self._made_of[leg]
 

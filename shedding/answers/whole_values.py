@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shedding.ingest.side import Side
 from shedding.keys import Keys, align
-from shedding.panes.memory import Scans
+from shedding.panes.scans import Scans
 from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]

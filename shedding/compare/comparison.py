@@ -21,13 +21,14 @@ from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.ingest.side import Side, sides_of
 from shedding.keys import Keys, align
-from shedding.panes.memory import EXACT, Scans
+from shedding.panes.scans import Scans
 from shedding.panes.windows import PaneRun
 from shedding.planning.audit_plan import AuditPlan
+from shedding.planning.calibrations import Calibrations
 from shedding.planning.drift_audits import audit_plan
 from shedding.planning.priors import Priors
 from shedding.spec import Catalog
-from shedding.spec.query import QuerySpec
+from shedding.spec.query import EXACT, QuerySpec
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -139,7 +140,8 @@ def compare(
     shared = time.monotonic() - began
     progress("answers")
     judged = [slot for slot in slots if slot != plan.first] or list(slots)
-    tallies = _tallies(query, experiments, priors, scans, judged, legs, estimates)
+    calibrations = [Calibrations(*both) for both in zip(priors, experiments, strict=True)]
+    tallies = _tallies(query, experiments, priors, calibrations, scans, judged, legs, estimates)
     read = sum(side.bytes(sampled[0], end) for side in sides)
     return _lines(query, experiments, plan, judged, legs, tallies, shared, read)
 
@@ -148,6 +150,7 @@ def _tallies(
     query: QuerySpec,
     experiments: Sequence[Experiment],
     priors: Sequence[Priors],
+    calibrated: Sequence[Calibrations],
     scans: Scans,
     slots: Sequence[int],
     legs: Sequence[Leg],
@@ -178,7 +181,7 @@ def _tallies(
                 began = time.monotonic()
                 tally, learnt = tallies[leg.name, kind], None
                 if kind == "shrunk":
-                    calibrations = [own.calibration(slot, leg.name, keys) for own in priors]
+                    calibrations = [own.calibration(slot, leg.name, keys) for own in calibrated]
                     learnt = [Learnt(*both, share) for both in zip(histories, calibrations, strict=True)]
                 for window, truth in exact.items():
                     answer = shed_window(query, by_side, [run.window(*window) for run in leg_runs], learnt)

@@ -20,12 +20,12 @@ from shedding.ingest.side import Side, needed_counts
 from shedding.keys import Keys, align
 from shedding.panes.blocks import level_measures, with_levels
 from shedding.panes.from_scan import Scanned
-from shedding.panes.memory import EXACT, Scans
 from shedding.panes.panes import Panes
+from shedding.panes.scans import Scans
 from shedding.planning.planner import allocate, learn
 from shedding.planning.priors import Priors
 from shedding.rates import Rates
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.query import EXACT, MeasureSpec, QuerySpec
 from shedding.spec.timeline import slot_blocks
 
 Floats = npt.NDArray[np.float64]
@@ -70,8 +70,15 @@ class Experiment:
         """The panes of several legs of a slot."""
         return {leg: self.kept[slot, leg] for leg in legs}
 
+    def exact(self, slot: int) -> Panes:
+        """The exact panes of one slot."""
+        return self.kept[slot, EXACT]
+
     def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
         """Nothing to fetch: an experiment computes all its panes at its start."""
+
+    def fetch_exact(self, slots: Sequence[int]) -> None:
+        """Nothing to fetch either."""
 
     def scan_exact(self, scans: Scans, slots: Sequence[int]) -> None:
         """The exact panes of the slots, from one scan, and one more where quantiles are among the measures."""

@@ -9,8 +9,6 @@ from shedding.allocation.budget import Budget
 from shedding.allocation.concept import Concept
 from shedding.allocation.problem import Problem
 from shedding.measures import learnable
-from shedding.panes.memory import EXACT
-from shedding.panes.windows import PaneRun
 from shedding.planning.priors import Priors
 from shedding.planning.slot_concept import SlotConcept
 from shedding.spec.query import QuerySpec
@@ -20,8 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 def own_concept(query: QuerySpec, priors: Priors, slot: int, concept: SlotConcept) -> SlotConcept:
     """The concept with the slot's own exact spread, which no pipeline can know beforehand."""
-    run = PaneRun([priors.memory.panes(slot, EXACT)], concept.keys.names, [concept.keys])
-    window = run.window(slot, slot + query.timeline.slot)
+    window = priors.slot(slot, concept.keys)
     spreads = []
     for measure in query.measures:
         if not measure.traits.estimated:

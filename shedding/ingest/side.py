@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from shedding.ingest.arrivals import HOUR, Arrivals
 from shedding.ingest.key_counts import read_counts
 from shedding.spec.catalog import Catalog
 from shedding.spec.dataset import DatasetSpec
+from shedding.spec.fingerprints import digest
 from shedding.spec.keyset import KeySet, keyset_of
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import Timeline
@@ -107,6 +108,11 @@ def needed_counts(side: Side, timeline: Timeline, start: int, end: int) -> pa.Ta
         return counts
     inside = counts.column("pane_start").to_numpy().astype(np.int64) % timeline.slide < timeline.size
     return counts.filter(pa.array(inside))
+
+
+def rows_fingerprint(sides: Sequence[Side], slots: Sequence[int], length: int) -> str:
+    """Of the visible rows that the sides have in the slots, all of one length."""
+    return digest([side.fingerprint(slot, slot + length) for side in sides for slot in slots])
 
 
 def marked(scanned: pa.Table, deepest: int) -> pa.Table:

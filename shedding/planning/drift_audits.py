@@ -54,6 +54,21 @@ class OccupiedAudits(AuditPlan):
         return np.unique(slots[slots < hours + HOUR])
 
 
+class AuditPlans:
+    """The audits of a query as its slots know of them: each slot's plan is made once and passed on."""
+
+    def __init__(self, query: QuerySpec, sides: Sequence[Side]) -> None:
+        self.query, self.sides = query, sides
+        self._plans: dict[int | None, AuditPlan] = {}
+
+    def at(self, slot: int) -> AuditPlan:
+        """The plan that `slot` needs; without drift's audits it is the same for all."""
+        known = None if self.query.audit.drift_limit is None else slot
+        if known not in self._plans:
+            self._plans[known] = audit_plan(self.query, self.sides, slot)
+        return self._plans[known]
+
+
 def audit_plan(query: QuerySpec, sides: Sequence[Side], slot: int) -> AuditPlan:
     """The audits that `slot` may need to know of: the rule's, and those that drift of either side adds before it.
 

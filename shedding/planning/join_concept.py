@@ -60,13 +60,13 @@ def learn_join(query: QuerySpec, priors: Sequence[Priors], slot: int) -> JoinSlo
     the answer already. A null key meets nothing.
     """
     timeline = query.timeline
-    counts = [_counts(query, own.memory.side, slot) for own in priors]
-    names = priors[0].memory.side.keyset.keys
+    counts = [_counts(query, own.side, slot) for own in priors]
+    names = priors[0].side.keyset.keys
     past = [keys.table() for own in priors for keys in own.keys(slot)]
     keys, places = align([*counts, *past], names)
     found = [counted(timeline, keys, place, table) for place, table in zip(places, counts, strict=False)]
     meets = _meeting(timeline, counts, places, len(keys)) & ~keys.has_null
-    measured = [bool(own.memory.measures) for own in priors]
+    measured = [own.reads_rows for own in priors]
     sides = [
         concept_of(own, slot, populations, meets, known=True) if has else None
         for own, populations, has in zip(priors, found, measured, strict=True)

@@ -6,15 +6,15 @@ before it, never of a calibration: so a slot depends on at most 2 J audited slot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from shedding.allocation.budget import Allocation, Budget
+from shedding.ingest.side import rows_fingerprint
 from shedding.keys import Keys
-from shedding.panes.memory import Memory
 from shedding.planning.join_concept import learn_join
 from shedding.planning.priors import Priors
 from shedding.planning.slot_concept import SlotConcept, learn_side
@@ -36,16 +36,24 @@ class Spots:
 
 
 class Planner:
-    """The allocator's view of one query: makes the rates that its memories ask for, once per slot and leg."""
+    """The rates of one query's legs, and what they are expected to cost and to lose; made once per slot and leg.
 
-    def __init__(self, query: QuerySpec, priors: Sequence[Priors], memories: Sequence[Memory]) -> None:
-        self.query, self.priors = query, priors
+    Guarantee: a function of arrival counts and of the exact panes behind `priors`, one for each side of the query.
+    """
+
+    def __init__(self, query: QuerySpec, priors: Sequence[Priors]) -> None:
+        self.query, self.priors = query, list(priors)
         self._concepts: dict[int, SlotConcept] = {}
         self._made: dict[tuple[int, str], tuple[tuple[Rates, ...], Allocation]] = {}
-        for at, memory in enumerate(memories):
-            memory.allocate = lambda slot, legs, at=at: self._rates(slot, legs, at)
-            memory.prior_slots = priors[0].plan.priors
-            memory.beside = [other.side for other in memories if other is not memory]
+
+    @property
+    def sides(self) -> list[SideRates]:
+        """The rates as each side of the query asks for them."""
+        return [SideRates(self, number) for number in range(len(self.priors))]
+
+    def rates(self, slot: int, leg: str) -> tuple[Rates, ...]:
+        """The rates of the leg in the slot, one for each side of the query."""
+        return self._allocated(slot, leg)[0]
 
     def allocation(self, slot: int, leg: str) -> Allocation:
         """What the rates were expected to cost and to lose."""
@@ -59,7 +67,7 @@ class Planner:
         """The slot's keys with their populations, and what the priors say of their spread."""
         if slot not in self._concepts:
             for priors in self.priors:
-                priors.load(slot, None)
+                priors.load(slot)
             self._concepts[slot] = learn(self.query, self.priors, slot)
         return self._concepts[slot]
 
@@ -78,9 +86,6 @@ class Planner:
         rows = self.budget(slot)
         return self.query.shed.spot_check * rows if self.query.spot_checks and rows < self.concept(slot).rows else 0.0
 
-    def _rates(self, slot: int, legs: Sequence[str], side: int) -> Mapping[str, Rates]:
-        return {leg: self._allocated(slot, leg)[0][side] for leg in legs}
-
     def _allocated(self, slot: int, leg: str) -> tuple[tuple[Rates, ...], Allocation]:
         if (slot, leg) not in self._made:
             policy = leg.removesuffix(AS_ALLOCATED)
@@ -94,6 +99,25 @@ class Planner:
                 rates = (replace(rates[0], values=np.where(chosen, 1.0, rates[0].values)),) if chosen.any() else rates
             self._made[slot, leg] = rates, made
         return self._made[slot, leg]
+
+
+@dataclass(frozen=True, slots=True)
+class SideRates:
+    """The rates of one side of a query, the first or the second."""
+
+    planner: Planner
+    number: int
+
+    def rates(self, slot: int, leg: str) -> Rates:
+        """The rates that the leg's rows of the slot are sampled at."""
+        return self.planner.rates(slot, leg)[self.number]
+
+    def fingerprint(self, slot: int) -> str:
+        """Of the rows of the slot and of its priors; of both sides in a join, whose rates follow from both."""
+        priors = self.planner.priors
+        own, others = priors[self.number].side, priors[: self.number] + priors[self.number + 1 :]
+        slots = [slot, *priors[0].plan.priors(slot)]
+        return rows_fingerprint([own, *(other.side for other in others)], slots, self.planner.query.timeline.slot)
 
 
 def budget_rows(query: QuerySpec, rows: float) -> float:

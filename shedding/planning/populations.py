@@ -50,7 +50,7 @@ def block_of(timeline: Timeline, counts: pa.Table) -> Ints:
 
 def expected(priors: Priors, slot: int) -> Populations:
     """From the priors and the number of all rows of the slot."""
-    side, timeline = priors.memory.side, priors.query.timeline
+    side, timeline = priors.side, priors.query.timeline
     past = priors.keys(slot)
     if side.keyset.keys:
         keys = align([k.table() for k in past] or [side.no_keys()], side.keyset.keys)[0]

@@ -2,7 +2,7 @@
 
 The rule: the exact panes of the last J audited slots before the slot, by event time, and nothing else.
 - Rates of a slot follow from its own arrival counts and these J audits (`history`), with no calibration.
-- Interval widths and shrinkage are calibrated at audited slots (`calibration`): there the published leg's
+- Interval widths and shrinkage are calibrated at audited slots (`calibrations`): there the published leg's
   sample, drawn at rates that follow from the J audits before *that* slot, is compared with its exact panes.
 So a slot depends on raw rows of at most 2 J audited slots, and nothing recurses further.
 
@@ -17,10 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from shedding.estimates.moments import Moments
-from shedding.estimates.shrinkage import AuditRecord, Calibration, History, calibrate, merge_records
+from shedding.estimates.shrinkage import History
+from shedding.ingest.side import Side
 from shedding.keys import Keys
-from shedding.measures import learnable, value_rates
-from shedding.panes.memory import EXACT, PaneSource
+from shedding.measures import learnable
+from shedding.panes.exact_panes import ExactSource
+from shedding.panes.panes import Panes
 from shedding.panes.windows import PaneRun, WindowSample
 from shedding.planning.audit_plan import AuditPlan
 from shedding.spec.query import MeasureSpec, QuerySpec
@@ -30,31 +32,37 @@ Floats = npt.NDArray[np.float64]
 
 
 class Priors:
-    """The audits before a slot as histories and calibrations, per measure and over keys of the caller's choice."""
+    """The audits before a slot as histories, per measure and over keys of the caller's choice; of exact panes alone."""
 
-    def __init__(self, query: QuerySpec, plan: AuditPlan, memory: PaneSource) -> None:
-        self.query, self.plan, self.memory = query, plan, memory
-        self._records: dict[tuple[int, str], dict[str, list[AuditRecord]]] = {}
-        self._records_keys: Keys | None = None
+    def __init__(self, query: QuerySpec, plan: AuditPlan, source: ExactSource) -> None:
+        self.query, self.plan, self._source = query, plan, source
+
+    @property
+    def side(self) -> Side:
+        """The side of the query that the history is of."""
+        return self._source.side
 
     @property
     def measures(self) -> list[MeasureSpec]:
         """The measures that history is kept of."""
-        return [m for m in self.memory.measures if m.traits.estimated]
+        return [m for m in self._source.measures if m.traits.estimated]
 
-    def load(self, slot: int, leg: str | None) -> None:
-        """See to it that the slot's priors are there: exact panes, and a leg's sample where it is calibrated."""
+    @property
+    def reads_rows(self) -> bool:
+        """Whether some measure needs the side's rows, beyond their number."""
+        return bool(self._source.measures)
+
+    def load(self, slot: int) -> None:
+        """See to it that the exact panes of the slot's priors are there, the oldest first."""
         audits = self.plan.priors(slot)
-        legs = [EXACT] if leg is None else [EXACT, leg]
-        older = [a for audit in audits for a in self.plan.priors(audit)] if leg is not None else []
-        self.memory.fetch(sorted({*audits, *older}), legs)
-        for audit in reversed(audits):  # oldest first: its exact panes are the next one's prior
-            self.memory.legs(audit, legs)
+        self._source.fetch_exact(sorted(audits))
+        for audit in reversed(audits):
+            self._source.exact(audit)
 
     def keys(self, slot: int, depth: int = 1) -> list[Keys]:
         """The keys of the slot's priors, and with depth 2 of the priors' own."""
         audits = self.plan.priors(slot)
-        found = [self.memory.panes(audit, EXACT).keys for audit in audits]
+        found = [self._source.exact(audit).keys for audit in audits]
         if depth > 1:
             found += [keys for audit in audits for keys in self.keys(audit, depth - 1)]
         return found
@@ -62,38 +70,24 @@ class Priors:
     def history(self, slot: int, keys: Keys) -> dict[str, History]:
         """Each measure's history at the slot over `keys`, which hold all the priors' keys; none without values."""
         audits = self.plan.priors(slot)
-        samples = [(age, sample) for age, audit in enumerate(audits) for sample in self.blocks(audit, EXACT, keys)]
+        samples = [(age, sample) for age, audit in enumerate(audits) for sample in self.blocks(audit, keys)]
         ages = np.array([age for age, _ in samples], dtype=np.float64)
         found = {m.name: measure_history(m, [sample for _, sample in samples], ages) for m in self.measures if samples}
         return {name: history for name, history in found.items() if history.seen.any()}
 
-    def calibration(self, slot: int, leg: str, keys: Keys) -> dict[str, Calibration]:
-        """Each measure's calibration, merged over the slot's audits that had a history of their own."""
-        found = [self.records(audit, leg, keys) for audit in self.plan.priors(slot)]
-        return {m.name: merge_records([r for records in found for r in records[m.name]]) for m in self.measures}
+    def blocks(self, audit: int, keys: Keys) -> list[WindowSample]:
+        """The exact blocks of an audited slot, newest first."""
+        return blocks_of(self.query, self._source.exact(audit), audit, keys)
 
-    def records(self, audit: int, leg: str, keys: Keys) -> dict[str, list[AuditRecord]]:
-        """What an audited slot teaches of a leg, per measure and block; made once for one list of keys."""
-        if self._records_keys is not keys:
-            self._records, self._records_keys = {}, keys
-        if (audit, leg) not in self._records:
-            self._records[audit, leg] = self._audit(audit, leg, keys)
-        return self._records[audit, leg]
+    def slot(self, slot: int, keys: Keys) -> WindowSample:
+        """A slot as one window, exactly."""
+        return PaneRun([self._source.exact(slot)], keys.names, [keys]).window(slot, slot + self.query.timeline.slot)
 
-    def _audit(self, audit: int, leg: str, keys: Keys) -> dict[str, list[AuditRecord]]:
-        records: dict[str, list[AuditRecord]] = {m.name: [] for m in self.measures}
-        history = self.history(audit, keys)
-        for exact, sample in zip(self.blocks(audit, EXACT, keys), self.blocks(audit, leg, keys), strict=True):
-            for measure in (m for m in self.measures if m.name in history):
-                record = block_record(history[measure.name], exact, sample, measure, audit)
-                if record is not None:
-                    records[measure.name].append(record)
-        return records
 
-    def blocks(self, audit: int, leg: str, keys: Keys) -> list[WindowSample]:
-        """The blocks of an audited slot, newest first."""
-        run = PaneRun([self.memory.panes(audit, leg)], keys.names, [keys])
-        return [run.window(*block) for block in reversed(slot_blocks(self.query.timeline, audit))]
+def blocks_of(query: QuerySpec, panes: Panes, slot: int, keys: Keys) -> list[WindowSample]:
+    """The blocks of a slot from the panes of some leg, newest first."""
+    run = PaneRun([panes], keys.names, [keys])
+    return [run.window(*block) for block in reversed(slot_blocks(query.timeline, slot))]
 
 
 def measure_history(measure: MeasureSpec, samples: Sequence[WindowSample], ages: Floats) -> History:
@@ -103,20 +97,6 @@ def measure_history(measure: MeasureSpec, samples: Sequence[WindowSample], ages:
     return History.of(stacked, ages, near_zero=measure.near_zero)
 
 
-def block_record(
-    history: History, exact: WindowSample, sample: WindowSample, measure: MeasureSpec, slot: int
-) -> AuditRecord | None:
-    """What one block teaches; nothing where no key had a row left out."""
-    learnt = learnable(measure)
-    truth, drawn = learnt.row_moments(learnt.stat(exact)), learnt.stat(sample)
-    if not truth.count.any():
-        return None
-    population = learnt.value_rows(sample) if sample.known else np.maximum(truth.count, drawn.moments.count)
-    seen = learnt.sampled_rows(drawn, population, value_rates(sample, drawn))
-    value = np.where(truth.count[0] > 0, truth.mean[0], np.nan)
-    return calibrate(history, value, seen, slot)
-
-
 def expected_rows(priors: Priors, slot: int, keys: Keys) -> tuple[Floats, float]:
     """Rows each key is expected to have in a slot, where nobody counted, and the share expected of unknown keys.
 
@@ -124,7 +104,7 @@ def expected_rows(priors: Priors, slot: int, keys: Keys) -> tuple[Floats, float]
     older ones lacked, a tenth where there is but one audit, all where there is none.
     """
     audits = priors.plan.priors(slot)
-    counts = [_slot_rows(priors, audit, keys) for audit in audits]
+    counts = [priors.slot(audit, keys).rows for audit in audits]
     if not counts or not sum(count.sum() for count in counts):
         return np.zeros(len(keys)), 1.0
     weight = 0.9 ** np.arange(len(counts))
@@ -133,8 +113,3 @@ def expected_rows(priors: Priors, slot: int, keys: Keys) -> tuple[Floats, float]
         return expected, 0.1
     older = np.sum(counts[1:], axis=0) > 0
     return expected, float(counts[0][~older].sum() / counts[0].sum())
-
-
-def _slot_rows(priors: Priors, audit: int, keys: Keys) -> Floats:
-    run = PaneRun([priors.memory.panes(audit, EXACT)], keys.names, [keys])
-    return run.window(audit, audit + priors.query.timeline.slot).rows

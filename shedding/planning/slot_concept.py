@@ -40,7 +40,7 @@ class SlotConcept:
 
 def learn_side(query: QuerySpec, priors: Priors, slot: int) -> SlotConcept:
     """The concept of a slot of one dataset, from its arrival counts and its priors; without counts from these alone."""
-    timeline, side = query.timeline, priors.memory.side
+    timeline, side = query.timeline, priors.side
     counts = needed_counts(side, timeline, slot, slot + timeline.slot)
     if counts is None:
         found = expected(priors, slot)

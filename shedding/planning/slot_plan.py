@@ -16,7 +16,7 @@ from shedding.config import Settings
 from shedding.dropping.calendar import Calendar
 from shedding.dropping.keep import Stage
 from shedding.errors import DataError
-from shedding.panes.memory import digest
+from shedding.spec.fingerprints import digest
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_duration

@@ -19,6 +19,8 @@ from shedding.spec.window_drops import WindowDrops
 
 MOST_PANES = 100_000
 DEAR_AUDITS = 50
+EXACT = "exact"
+"""The policy, and the leg, that keeps every row."""
 Fraction = Annotated[Number, Field(gt=0, le=1)]
 
 
@@ -300,7 +302,7 @@ class QuerySpec(Spec):
     @model_validator(mode="after")
     def _measures_fit(self) -> QuerySpec:
         exact_only = [m.name for m in self.measures if m.traits.exact_only]
-        shed = [leg for leg in self.legs if leg != "exact"]
+        shed = [leg for leg in self.legs if leg != EXACT]
         if exact_only and shed:
             where = "shed.policy" if shed[0] == self.shed.policy else "shed.compare"
             raise ValueError(
@@ -342,10 +344,10 @@ class QuerySpec(Spec):
     @property
     def spot_checks(self) -> bool:
         """Whether slots without an exact leg compute some keys exactly: queries of one dataset, grouped by keys."""
-        sheds = self.shed.policy != "exact" and any(m.traits.estimated for m in self.measures)
+        sheds = self.shed.policy != EXACT and any(m.traits.estimated for m in self.measures)
         return sheds and self.shed.spot_check > 0 and bool(self.group_by) and self.join is None
 
     @property
     def legs(self) -> list[str]:
         """The legs of an audited slot: the published one first, then the compared ones and exact."""
-        return list(dict.fromkeys([self.shed.policy, *self.shed.compare, "exact"]))
+        return list(dict.fromkeys([self.shed.policy, *self.shed.compare, EXACT]))

@@ -27,9 +27,11 @@ from shedding.answers.whole_values import whole_values
 from shedding.answers.window import exact_window
 from shedding.config import Settings
 from shedding.keys import align
-from shedding.panes.memory import EXACT, TAIL, Memory
+from shedding.panes.exact_panes import ExactPanes
+from shedding.panes.memory import Memory, Prints, PrintsOf
 from shedding.panes.panes import Panes
 from shedding.panes.windows import PaneRun
+from shedding.planning.drift_audits import AuditPlans
 from shedding.spec.keyset import keyset_of
 from shedding.spec.query import QuerySpec
 from tests.shedding.rows_in_memory import RowsScans, RowsSide
@@ -62,11 +64,11 @@ class SortedSide(RowsSide):
 class Kept(Memory):
     """Panes kept in memory for the whole replay."""
 
-    def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
+    def fetch(self, slots: Sequence[int], legs: Sequence[str], prints: PrintsOf) -> None:
         """Nothing to fetch."""
 
-    def _remember(self, slot: int, leg: str, start: int, panes: Panes) -> None:
-        self._cache[slot, leg if start == slot else leg + TAIL] = panes
+    def _write(self, slot: int, leg: str, panes: Panes, made_of: Prints) -> None:
+        """Nothing to write."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +106,15 @@ class Replay:
         """Answer every slot that has rows, in order."""
         query = self.query
         side, scans, settings = SortedSide(self.rows, keyset_of(query)), RowsScans(query), Settings(warehouse="")
-        memory = Kept(settings, query, side, query.measures, scans)
-        trust = Trust(settings, query, [side], lambda _: [])
+        plans, exact = AuditPlans(query, [side]), ExactPanes(Kept(settings, query, side, query.measures), scans)
+        trust = Trust(settings, plans, lambda _: [])
         length = query.timeline.slot
         begin, end = (int(self.rows.time.iloc[at]) // length * length for at in (0, -1))
         for slot in range(begin, end + 1, length):
             rows = len(side.between(slot, slot + length))
             if not rows:
                 continue
-            made = SlotWork(query, slot, [side], scans, [memory]).answer()
+            made = SlotWork(plans, slot, scans, [exact]).answer()
             self.all_rows += rows
             self.read_rows += rows if made.audited else made.processed_rows
             if made.audited:
@@ -124,7 +126,7 @@ class Replay:
             answer = results_rows(slot, windows, query.measures).drop_columns(["slot", "leg"])
             policy = query.shed.policy
             evidence = Evidence(query, slot, policy, policy, False, answer, None, told, 0, 0)
-            self.slots.append(Slot(evidence, windows, self._exact(slot, windows, memory, side, scans)))
+            self.slots.append(Slot(evidence, windows, self._exact(slot, windows, exact, scans)))
         return self
 
     def _learn(self, trust: Trust, slot: int, windows: Sequence[LegWindow]) -> None:
@@ -134,12 +136,10 @@ class Replay:
                 if f"{name}_record" in window.extra:
                     self.audited.setdefault(name, []).append(float(score.every.mean()))
 
-    def _exact(
-        self, slot: int, windows: Sequence[LegWindow], memory: Memory, side: RowsSide, scans: RowsScans
-    ) -> list[Answer]:
+    def _exact(self, slot: int, windows: Sequence[LegWindow], exact: ExactPanes, scans: RowsScans) -> list[Answer]:
         query, keys = self.query, windows[0].answer.sample.keys
-        panes = [memory.panes(one, EXACT) for one in query.timeline.slots_needed(slot)]
-        run, whole = PaneRun(panes, keys.names, [keys]), whole_values(query, side, scans, slot, keys)
+        panes = [exact.exact(one) for one in query.timeline.slots_needed(slot)]
+        run, whole = PaneRun(panes, keys.names, [keys]), whole_values(query, exact.side, scans, slot, keys)
         spans = [(window.answer.sample.start, window.answer.sample.end) for window in windows]
         return [
             exact_window(query, [query.measures], [run.window(*span)], whole.get(span[0], {})) for span in spans

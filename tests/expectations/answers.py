@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from shedding.config import Settings
-from shedding.planning.fingerprints import spec_fingerprint
+from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.tables import Table

@@ -12,9 +12,9 @@ from jobs import repair as module
 from jobs.publish import publish
 from jobs.repair import repair, repair_slot
 from shedding.config import Settings
-from shedding.planning.fingerprints import spec_fingerprint
 from shedding.spark import session
 from shedding.spec import Catalog
+from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.tables import Table

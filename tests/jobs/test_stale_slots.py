@@ -13,6 +13,7 @@ from jobs.stale_slots import stale_slots
 from shedding.config import Settings
 from shedding.ingest.arrivals_log import write_log
 from shedding.ingest.side import sides_of
+from shedding.planning.drift_audits import AuditPlans
 from shedding.planning.fingerprints import raw_fingerprint
 from shedding.spec import Catalog, QuerySpec, load_catalog
 from shedding.spec.timeline import slot_name
@@ -52,7 +53,7 @@ def compute(settings: Settings, catalog: Catalog, hours: range) -> None:
     for slot in (hour * HOUR for hour in hours):
         row = {
             "slot": [slot_name(slot)], "leg": ["uniform"], "published": [True],
-            "raw_fingerprint": [raw_fingerprint(spec, sides, slot, "uniform")],
+            "raw_fingerprint": [raw_fingerprint(AuditPlans(spec, sides), slot, "uniform")],
         }  # fmt: skip
         Table(settings.table("runs", "fares"), ("slot",)).replace(pa.table(row), {"slot": slot_name(slot)}, {})
 

@@ -26,8 +26,8 @@ from shedding.compare.promise import APPROVED, PASSED, REPAIRED
 from shedding.config import Settings
 from shedding.errors import FINAL_CODE, DataError
 from shedding.planning.audit_plan import AuditPlan
-from shedding.planning.fingerprints import spec_fingerprint
 from shedding.spec import Catalog, load_catalog
+from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant
 from shedding.tables import Table

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from shedding.compare.error_budget import burn_down, burn_rate, burn_windows, error_budget
-from shedding.planning.fingerprints import spec_fingerprint
+from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.query import ObjectiveSpec
 from shedding.spec.timeline import Timeline
 from tests.shedding.answers.test_slot import make_query

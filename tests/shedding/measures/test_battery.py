@@ -10,12 +10,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from shedding.config import Settings
 from shedding.keys import Keys
 from shedding.measures import MEASURES, measure_of
 from shedding.panes.from_scan import Scanned
-from shedding.panes.memory import Memory
 from shedding.panes.panes import Panes
+from shedding.panes.side_scan import empty_panes
 from shedding.panes.windows import PaneRun, WindowSample
 from shedding.rates import Rates
 from shedding.spec.aggregates import AGGREGATES
@@ -107,13 +106,13 @@ def test_slots_merge_in_any_order_to_what_their_union_is(agg: str) -> None:
 
 
 @pytest.mark.parametrize("agg", KEPT)
-def test_a_slot_without_rows_changes_nothing(agg: str, settings: Settings) -> None:
+def test_a_slot_without_rows_changes_nothing(agg: str) -> None:
     measure, rows = measure_of(spec_of(agg)), rows_of()
     rate = 1.0 if agg in SAMPLED else None
     alone = panes_of(rows, agg, "5 minutes", rate)
     query = query_of(agg, "5 minutes")
     side = side_of(rows, query)
-    empty = Memory(settings, query, side, query.measures, RowsScans(query))._empty()
+    empty = empty_panes(side, query.measures)
     same(measure.exact(window_of([alone, empty])), measure.exact(window_of([alone])))
 
 

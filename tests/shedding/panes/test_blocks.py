@@ -2,12 +2,17 @@ import numpy as np
 import pytest
 
 from shedding.panes.blocks import levels_of
-from shedding.panes.memory import EXACT, Memory
+from shedding.panes.exact_panes import ExactPanes
+from shedding.panes.memory import Memory
 from shedding.panes.panes import Panes
 from shedding.panes.windows import PaneRun
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_blocks
 from tests.shedding.rows_in_memory import HOUR, MINUTE, RowsScans, make_rows, side_of
+
+
+def exact_panes(settings, query, side, scans):
+    return ExactPanes(Memory(settings, query, side, query.measures), scans)
 
 
 def make_query(size="1 hour", slide="30 minutes", every="4 hours"):
@@ -23,9 +28,9 @@ def make_query(size="1 hour", slide="30 minutes", every="4 hours"):
 def test_the_exact_quantiles_of_every_block_are_remembered_and_read_again(settings, times):
     query, rows = make_query(*times), make_rows()
     slot, side = 4 * HOUR, side_of(rows, query)
-    made = Memory(settings, query, side, query.measures, RowsScans(query)).panes(slot, EXACT)
+    made = exact_panes(settings, query, side, RowsScans(query)).exact(slot)
     scans = RowsScans(query)
-    again = Memory(settings, query, side, query.measures, scans).panes(slot, EXACT)
+    again = exact_panes(settings, query, side, scans).exact(slot)
     assert scans.calls == 0
     for panes in (made, again, Panes.of_table(made.table({}), ["key"], query.measures)):
         run = PaneRun([panes], ["key"])
@@ -41,6 +46,6 @@ def test_the_exact_quantiles_of_every_block_are_remembered_and_read_again(settin
 
 def test_shed_legs_and_tails_remember_no_quantiles_of_blocks(settings):
     query, rows = make_query(), make_rows()
-    memory = Memory(settings, query, side_of(rows, query), query.measures, RowsScans(query))
-    tail = memory.legs(4 * HOUR, [EXACT], since=7 * HOUR + 30 * MINUTE)[EXACT]
+    panes = exact_panes(settings, query, side_of(rows, query), RowsScans(query))
+    tail = panes.exact(4 * HOUR, since=7 * HOUR + 30 * MINUTE)
     assert tail.measures["p90"].levels is None

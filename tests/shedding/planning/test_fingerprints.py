@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from shedding.planning.drift_audits import audit_plan, slot_drift
+from shedding.planning.drift_audits import AuditPlans, audit_plan, slot_drift
 from shedding.planning.fingerprints import raw_fingerprint
 from shedding.spec.query import QuerySpec
 from tests.shedding.rows_in_memory import HOUR, make_rows, side_of
@@ -32,7 +32,7 @@ def with_other_keys(hour: int) -> pd.DataFrame:
 
 
 def fingerprint(query: QuerySpec, rows: pd.DataFrame, leg: str) -> str:
-    return raw_fingerprint(query, [side_of(rows, query)], SLOT * HOUR, leg)
+    return raw_fingerprint(AuditPlans(query, [side_of(rows, query)]), SLOT * HOUR, leg)
 
 
 def test_rows_that_have_a_slot_audited_for_their_drift_change_its_fingerprint() -> None:

@@ -19,7 +19,7 @@ class NothingLearnt:
     """Priors of a side's first slot."""
 
     def __init__(self, query, side, measures):
-        self.query, self.memory = query, type("Memory", (), {"side": side, "measures": measures})
+        self.query, self.side, self.reads_rows = query, side, bool(measures)
 
     def keys(self, slot):
         return []

@@ -1,0 +1,71 @@
+"""Sampled panes: a function of raw rows and of rates, which themselves follow from exact panes of earlier slots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from shedding.panes.exact_panes import ExactPanes
+from shedding.panes.memory import Demand, Prints
+from shedding.panes.panes import Panes
+from shedding.rates import Rates
+from shedding.spec.fingerprints import panes_fingerprint
+from shedding.spec.query import EXACT
+
+
+class SlotRates(Protocol):
+    """The rates of one side's legs in every slot."""
+
+    def rates(self, slot: int, leg: str) -> Rates:
+        """The rates that the leg's rows of the slot are sampled at."""
+
+    def fingerprint(self, slot: int) -> str:
+        """Of all the raw rows that the slot's rates are a function of, and of those that are sampled."""
+
+
+class SampleSource(Protocol):
+    """Where the panes of any leg come from: a memory, or an experiment that keeps its panes to itself."""
+
+    def legs(self, slot: int, legs: Sequence[str]) -> dict[str, Panes]:
+        """The panes of several legs of a slot, the exact one possibly among them."""
+
+    def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
+        """A hint that these will be wanted."""
+
+
+class SampledPanes:
+    """The panes of all legs of one side; what is missing of a slot, the exact leg among it, comes from one scan."""
+
+    def __init__(self, exact: ExactPanes, rates: SlotRates) -> None:
+        self._exact, self._memory, self._rates = exact, exact.memory, rates
+
+    def panes(self, slot: int, leg: str) -> Panes:
+        """The panes of one slot and leg."""
+        return self.legs(slot, [leg])[leg]
+
+    def legs(self, slot: int, legs: Sequence[str], since: int | None = None) -> dict[str, Panes]:
+        """The panes of several legs of a slot, from the instant `since` on."""
+        self.fetch([slot], legs)
+        demand = self._memory.missing(slot, legs, since)
+        if demand is not None:
+            self._compute(demand)
+        return self._memory.legs(slot, legs, since)
+
+    def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
+        """Read what is fresh of these slots and legs in one go."""
+        self._memory.fetch(slots, legs, self._prints)
+
+    def _compute(self, demand: Demand) -> None:
+        scan, shed = self._exact.scan, [leg for leg in demand.legs if leg != EXACT]
+        if scan.has_rows(demand.slot):
+            rates = [self._rates.rates(demand.slot, leg) for leg in shed]
+            computed = scan.legs(demand.slot, demand.start, rates, exact=EXACT in demand.legs)
+        else:
+            computed = scan.empty(demand.legs)  # nothing to learn rates for
+        self._memory.fill(demand, computed, self._prints)
+
+    def _prints(self, slot: int, leg: str) -> Prints:
+        if leg == EXACT:
+            return self._exact.prints(slot)
+        memory = self._memory
+        return Prints(self._rates.fingerprint(slot), panes_fingerprint(memory.query, memory.side.keyset, leg))

@@ -1,0 +1,28 @@
+"""What the library asks of Spark; tests ask the same of rows held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from shedding.ingest.side import Side
+from shedding.rates import Rates
+from shedding.spec.query import MeasureSpec
+from shedding.spec.timeline import Block
+
+
+class Scans(Protocol):
+    """Scans of raw rows, bound to one session and query."""
+
+    def panes(
+        self, side: Side, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates], exact: bool
+    ) -> pa.Table:
+        """The rows of [start, end) grouped by pane, key and class of legs."""
+
+    def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
+        """Exact values that do not merge over panes, per window and key."""
+
+    def blocks(self, side: Side, measures: Sequence[MeasureSpec], blocks: Sequence[Block]) -> pa.Table:
+        """Exact values that do not merge over panes, per block (window_start) and key; blocks do not overlap."""

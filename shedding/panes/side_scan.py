@@ -1,0 +1,104 @@
+"""One scan of a slot's raw rows, and the panes of all the legs that it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from shedding.ingest.side import Side, deepest_of, needed_counts
+from shedding.keys import align
+from shedding.panes.blocks import level_measures, with_levels
+from shedding.panes.from_scan import Scanned
+from shedding.panes.panes import Panes
+from shedding.panes.scans import Scans
+from shedding.panes.states import state_of
+from shedding.rates import Rates
+from shedding.spec.query import EXACT, MeasureSpec, QuerySpec
+from shedding.spec.timeline import slot_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class LegPanes:
+    """The panes of legs that came from one scan, the rows it processed, and the rows and bytes it read."""
+
+    panes: Mapping[str, Panes]
+    processed_rows: float = 0.0
+    scanned_rows: float = 0.0
+    scanned_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SideScan:
+    """Scans of one side of a query, a slot at a time."""
+
+    query: QuerySpec
+    side: Side
+    measures: Sequence[MeasureSpec]
+    scans: Scans
+
+    def has_rows(self, slot: int) -> bool:
+        """Whether the slot may have rows, known without a scan."""
+        return bool(self.side.arrivals.rows(slot, slot + self.query.timeline.slot))
+
+    def empty(self, legs: Sequence[str]) -> LegPanes:
+        """The panes of a slot without rows."""
+        return LegPanes(dict.fromkeys(legs, empty_panes(self.side, self.measures)))
+
+    def legs(self, slot: int, start: int, rates: Sequence[Rates], exact: bool) -> LegPanes:
+        """The panes of the slot from `start` on: of a leg for each of the rates, and of all rows with `exact`."""
+        if not self.has_rows(slot):
+            return self.empty([leg.leg for leg in rates] + [EXACT] * exact)
+        end = slot + self.query.timeline.slot
+        if not self.measures and not exact and all(leg.constant == 0 for leg in rates):
+            scanned, rows, read = self._nothing(), 0.0, 0  # a side whose counts say it all is not read
+        else:
+            scanned = self.scans.panes(self.side, self.measures, start, end, rates, exact)
+            rows = self.side.arrivals.rows(start, end)
+            read = self.side.bytes(start, end, deepest=deepest_of(scanned))
+        counts = needed_counts(self.side, self.query.timeline, start, end) if rates else None
+        expected = _expected(rates, end - self.query.timeline.pane) if self.side.keyset.keys else None
+        laid_out = Scanned(scanned, self.side.keyset.keys, counts, expected)
+        panes = {leg.leg: laid_out.panes(bit, self.measures, leg) for bit, leg in enumerate(rates)}
+        if exact:
+            whole = laid_out.panes(None, self.measures, None)
+            panes[EXACT] = self._with_levels(whole, slot) if start == slot else whole
+        return LegPanes(panes, float(scanned.column("rows").to_numpy().sum()), rows, read)
+
+    def _with_levels(self, panes: Panes, slot: int) -> Panes:
+        """Exact panes with the quantiles of their blocks, which panes cannot tell; one scan where there are any."""
+        wanted = level_measures(self.measures)
+        if not wanted:
+            return panes
+        blocks = slot_blocks(self.query.timeline, slot)
+        return with_levels(panes, self.scans.blocks(self.side, wanted, blocks), blocks, self.measures)
+
+    def _nothing(self) -> pa.Table:
+        """What a scan of no rows finds, for a side without measures."""
+        none = pa.array([], pa.int64())
+        keys = self.side.no_keys()
+        return pa.table({"pane_start": none, **dict(zip(keys.column_names, keys.columns, strict=True)),
+                         "mask": none, "rows": none})  # fmt: skip
+
+
+def empty_panes(side: Side, measures: Sequence[MeasureSpec]) -> Panes:
+    """Panes of no row, with the types that the side's columns have."""
+    nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
+    keys = align([side.no_keys()], side.keyset.keys)[0]
+    types = side.types()
+    stats = {
+        m.name: state_of(m).empty(whole=pa.types.is_integer(types.get(m.column, pa.float64())))
+        for m in measures
+        if m.column is not None and m.traits.state is not None
+    }
+    return Panes(keys, none, none, nothing, True, nothing, nothing, stats)
+
+
+def _expected(legs: Sequence[Rates], pane: int) -> pa.Table | None:
+    """The keys that the legs have rates for, all legs the same, in one pane of the slot: its last, which tails keep."""
+    if not legs:
+        return None
+    keys = legs[0].keys
+    return pa.table({"pane_start": pa.array([pane] * len(keys), pa.int64()), **keys.take(np.arange(len(keys)))})

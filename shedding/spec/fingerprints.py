@@ -1,0 +1,82 @@
+"""Which keys of a specification decide what: the one list, and the fingerprints that are made by it.
+
+What was computed under a specification is used again only while its fingerprint is the one of now. A key that is in
+no class here fails a test, so a new one cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from enum import Enum
+from typing import Any
+
+from shedding.spec.keyset import KeySet
+from shedding.spec.query import EXACT, QuerySpec
+
+FORMAT = 5
+"""Raise it when the meaning of a pane's columns or of a policy's rates changes."""
+
+
+class Decides(Enum):
+    """What a key of the specification has a say in."""
+
+    PANES = "the panes of every leg, and so all answers"
+    ROWS = "which rows there are: of panes the key set says it, of answers the key"
+    SAMPLES = "the panes and answers of legs that shed"
+    ANSWERS = "the answers of every leg, but no pane"
+    ESTIMATES = "the answers of legs that shed, but no pane"
+    NOTHING = "no number: names, texts, what is published and when"
+
+
+DECIDES = {
+    "name": Decides.NOTHING,  # panes and answers are kept by the query's name
+    "description": Decides.NOTHING,
+    "owner": Decides.NOTHING,
+    "tags": Decides.NOTHING,
+    "dataset": Decides.ROWS,
+    "where": Decides.PANES,
+    "join": Decides.PANES,
+    "window": Decides.PANES,
+    "group_by": Decides.PANES,
+    "measures": Decides.PANES,
+    "enrich": Decides.PANES,
+    "top": Decides.ANSWERS,
+    "schedule": Decides.PANES,
+    "shed": Decides.SAMPLES,
+    "estimates": Decides.ESTIMATES,
+    "audit": Decides.SAMPLES,
+    "publish": Decides.NOTHING,
+    "gate": Decides.NOTHING,
+    "objective": Decides.NOTHING,
+}
+"""Every key of a query's specification."""
+
+
+def panes_fingerprint(query: QuerySpec, keyset: KeySet, leg: str) -> str:
+    """Of what the specification says about a leg's panes of one side; for the exact leg that is not its shedding."""
+    shed = () if leg == EXACT else (Decides.SAMPLES,)
+    return digest([FORMAT, keyset.dataset, keyset.keys, keyset.where, _content(query, leg, Decides.PANES, *shed)])
+
+
+def spec_fingerprint(query: QuerySpec, leg: str) -> str:
+    """Of what the specification says about a leg's answer; for the exact leg that is not its shedding."""
+    shed = () if leg == EXACT else (Decides.SAMPLES, Decides.ESTIMATES)
+    return digest([FORMAT, _content(query, leg, Decides.PANES, Decides.ROWS, Decides.ANSWERS, *shed)])
+
+
+def digest(content: Any) -> str:
+    """A short name of some JSON content: equal for equal content, stable for ever."""
+    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=12).hexdigest()
+
+
+def _content(query: QuerySpec, leg: str, *classes: Decides) -> dict[str, Any]:
+    """What the specification says under the keys of these classes, as it would be written for the leg alone."""
+    spec = query.model_dump(mode="json")
+    spec["enrich"] = query.functions.get("enrich")  # what the functions are, not only what they are called
+    content = {key: spec[key] for key, decides in DECIDES.items() if decides in classes}
+    if not query.enrich:
+        content.pop("enrich", None)  # fingerprints from before there were functions hold on
+    if "shed" in content:
+        content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
+    return content
