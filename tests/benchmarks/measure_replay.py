@@ -21,7 +21,8 @@ from shedding.panes.blocks import levels_of
 from shedding.panes.states import SampledValues, WindowPair, WindowPowers, WindowStat, WindowSums, WindowValues
 from shedding.panes.windows import WindowSample
 from shedding.planning.audit_plan import AuditPlan
-from shedding.planning.priors import block_record, measure_history
+from shedding.planning.calibrations import block_record
+from shedding.planning.priors import measure_history
 from shedding.policies import get_policy
 from shedding.scan.double_double import two_product
 from shedding.scan.exact_sums import ExactSums
