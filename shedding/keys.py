@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,15 @@ class Keys:
             found |= _nulls(column)
         return found
 
+    def having(self, values: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
+        """Which keys have these values, null among them, in the named columns; values are compared as text is."""
+        found = np.ones(self.size, dtype=np.bool_)
+        for name, value in values.items():
+            column = self.columns[self.names.index(name)]
+            same = _nulls(column) if value is None else np.array([_text(v) == _text(value) for v in column.to_pylist()])
+            found &= same
+        return found
+
     def table(self) -> pa.Table:
         """The keys as a table, one row a key; only for queries that have key columns."""
         return pa.table(dict(zip(self.names, self.columns, strict=True)))
@@ -70,6 +79,12 @@ def align(tables: Sequence[pa.Table], names: Sequence[str]) -> tuple[Keys, list[
     taken = tuple(values.take(pa.array(place)) for (_, values), place in zip(columns, places, strict=True))
     keys = Keys(tuple(names), taken, len(places[0])) if names else Keys((), (), 1)
     return keys, [code[a:b] for a, b in itertools.pairwise(cuts)]
+
+
+def _text(value: Any) -> str:
+    """A value as YAML's reader and a table's column both show it: 132, 132.0 and "132" are one key."""
+    number = value.is_integer() if isinstance(value, float) else False
+    return str(int(value) if number else value)
 
 
 def _numbered(code: Index, bound: int) -> tuple[Index, Index]:

@@ -162,6 +162,8 @@ class JoinConcept:
         A stratum adds nothing to the errors of the other side's measures: cv and prior variance are 0 there.
         """
         sides = [side for side in (self.left, self.right) if side is not None]
+        if not sides:
+            return Concept.grouped([])
 
         def line(name: str) -> Floats:
             return np.concatenate([getattr(side, name) for side in sides])

@@ -106,13 +106,17 @@ class Problem:
         return cheapest_first(self.strata, share.capacity, self._affordable(share, lower))
 
     def grouped_optimum(self, groups: int, share: Share, lower: Floats) -> Floats:
-        """The best rates when keys of like ideal ratio share one of `groups`; the paper's mean rate is a bit worse."""
-        b, strata = self.curve.reciprocal, self.strata
+        """The best rates when keys of like rate in the optimum share one of `groups`.
+
+        Keys that the optimum caps at 1 are alike, however large their ideal ratios. The paper gives a group the mean of
+        its members' rates, which is a bit worse.
+        """
+        b, cost = self.curve.reciprocal, self.strata.full_cost
         if b is None:
             raise BudgetError("groups of rates need a goal whose errors are reciprocal: relative or variance")
-        b = b * strata.weight
-        group = group_by_ratio(b, strata.full_cost, groups)
-        ideal = np.sqrt(np.bincount(group, b) / np.bincount(group, strata.full_cost))[group]
+        b = b * self.strata.weight
+        group = group_by_ratio(np.square(self.optimum(share, lower)) * cost, cost, groups)
+        ideal = np.sqrt(np.bincount(group, b) / np.bincount(group, cost))[group]
         return self.in_proportion(ideal, share, lower)
 
     def uniform_rate(self, capacity: float) -> float:

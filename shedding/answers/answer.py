@@ -88,7 +88,10 @@ def plain_answer(sample: WindowSample, measures: Sequence[MeasureSpec]) -> Answe
     """The design-based answer, free of any history: unbiased, and without the keys that have no sampled row."""
     sampled = sample.sampled_rows
     present = sample.rows > 0 if sample.known else sampled > 0
-    complete = present & (sampled >= sample.rows) if sample.known else present & (sample.rate.min(axis=0) >= 1)
+    if sample.known:
+        complete = present & ((sampled >= sample.rows) | told_by_counts(sample, measures))
+    else:
+        complete = present & (sample.rate.min(axis=0) >= 1)
     estimates = {m.name: exact_where(complete, sample, m, measure_of(m).plain(sample)) for m in measures}
     wanted = {m.name: measure_of(m).has_values(sample) & ~complete for m in measures}
     untold = np.any([np.isnan(estimates[name].value) & keys for name, keys in wanted.items()], axis=0)
@@ -105,7 +108,12 @@ def shown_answer(
 ) -> Answer:
     """The answer that shows some of the present keys, silent about the values that are wanted and not known."""
     silent = {name: np.isnan(estimates[name].value) & keys & shown for name, keys in wanted.items()}
-    return Answer(sample, estimates, present, shown, shown & (sample.sampled_rows == 0), complete, silent)
+    return Answer(sample, estimates, present, shown, shown & (sample.sampled_rows == 0) & ~complete, complete, silent)
+
+
+def told_by_counts(sample: WindowSample, measures: Sequence[MeasureSpec]) -> bool:
+    """Whether the counts of arrival are the whole answer: no measure is estimated, and every row is counted."""
+    return sample.known and not any(measure.traits.estimated for measure in measures)
 
 
 def exact_where(complete: Flags, sample: WindowSample, spec: MeasureSpec, estimate: Estimate) -> Estimate:

@@ -8,19 +8,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shedding.answers.answer import Answer, exact_where, shown_answer
+from shedding.answers.answer import Answer, exact_where, shown_answer, told_by_counts
 from shedding.arrays import positive
 from shedding.estimates import Estimate, gamma_poisson_count
 from shedding.estimates.shrinkage import Calibration, History, sample_prior, shrink
 from shedding.measures import CONFIDENCE, learnable, measure_of, value_rates
 from shedding.panes.windows import WindowSample
+from shedding.planning.populations import COUNT_WEIGHT
 from shedding.spec.query import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-
-COUNT_WEIGHT = 0.5
-"""Windows' worth of trust in the expected rows of a key where nobody counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def learnt_answer(
     sampled = sample.sampled_rows
     if rows is None:
         present = sample.rows > 0
-        complete = present & (sampled >= sample.rows)
+        complete = present & ((sampled >= sample.rows) | told_by_counts(sample, measures))
     else:
         whole = sample.rate.min(axis=0) >= 1
         hoped = np.zeros_like(whole) if expected is None else (expected > 0).any(axis=0) & ~whole

@@ -304,5 +304,7 @@ class SlotWork:
         size = f"{budget.rows} rows" if budget.rows is not None else f"{budget.fraction:g} of the rows"
         if self.query.shed.policy == EXACT:
             return "policy exact: every row"
+        if self.planner.concept(self.slot).counted:
+            size = "the counts of arrival, which have the answer: no row sampled"
         beside = f", exact beside it ({self._audit_reason()})" if self.audited else ""
         return f"policy {self.query.shed.policy} within {size}{beside}; publishes {self.published}"

@@ -52,7 +52,8 @@ class SideScan:
         if not self.has_rows(slot):
             return self.empty([leg.leg for leg in rates] + [EXACT] * exact)
         end = slot + self.query.timeline.slot
-        if not self.measures and not exact and all(leg.constant == 0 for leg in rates):
+        silent = all(measure.traits.state is None for measure in self.measures)
+        if silent and not exact and all(leg.constant == 0 for leg in rates):
             scanned, rows, read = self._nothing(), 0.0, 0  # a side whose counts say it all is not read
         else:
             scanned = self.scans.panes(self.side, self.measures, start, end, rates, exact)

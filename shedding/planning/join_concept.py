@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.allocation.budget import Allocation
-from shedding.allocation.concept import Concept, JoinConcept
+from shedding.allocation.concept import JoinConcept
 from shedding.errors import NotReadyError
 from shedding.ingest.side import Side, needed_counts
 from shedding.keys import align
-from shedding.planning.populations import Populations, block_of, concept_of, counted
+from shedding.planning.populations import block_of, concept_of, counted
 from shedding.planning.priors import Priors
 from shedding.planning.slot_concept import SlotConcept
 from shedding.rates import Rates
@@ -37,6 +37,11 @@ class JoinSlotConcept(SlotConcept):
     lonely: Flags
     lonely_rows: float
 
+    @property
+    def counted(self) -> bool:
+        """Where no measure reads a row of either side: the count of joined rows follows from the counts of both."""
+        return self.join.left is None and self.join.right is None
+
     def strata_rows(self, budget: float) -> float:
         """The budget without the lonely rows' part of it."""
         return budget * (1 - self.lonely_rows / self.rows) if self.rows else budget
@@ -56,8 +61,8 @@ class JoinSlotConcept(SlotConcept):
 def learn_join(query: QuerySpec, priors: Sequence[Priors], slot: int) -> JoinSlotConcept:
     """Strata for the keys that meet in some window of the slot, on the sides whose rows a measure reads.
 
-    Where no measure reads any row (COUNT alone) both sides are strata, as in CoD, though the counts of arrival have
-    the answer already. A null key meets nothing.
+    Where no measure reads any row (COUNT alone) there are none: the counts of arrival have the answer. CoD samples both
+    sides then. A null key meets nothing.
     """
     timeline = query.timeline
     counts = [_counts(query, own.side, slot) for own in priors]
@@ -71,8 +76,6 @@ def learn_join(query: QuerySpec, priors: Sequence[Priors], slot: int) -> JoinSlo
         concept_of(own, slot, populations, meets, known=True) if has else None
         for own, populations, has in zip(priors, found, measured, strict=True)
     ]
-    if not any(measured):
-        sides = [_counts_alone(populations, meets) for populations in found]
     rows = [populations.slot_rows for populations in found]
     straddles = timeline.slots_needed(slot) != [slot]
     lonely = (rows[0] + rows[1] > 0) & ~meets & ~keys.has_null & straddles
@@ -80,12 +83,6 @@ def learn_join(query: QuerySpec, priors: Sequence[Priors], slot: int) -> JoinSlo
     join = JoinConcept(np.flatnonzero(meets), *sides)
     total = float(sum(own.sum() for own in rows))
     return JoinSlotConcept(keys, join.concept(), total, 0.0, join, lonely, alone)
-
-
-def _counts_alone(populations: Populations, there: Flags) -> Concept:
-    """Strata whose error is that of the number of joined rows."""
-    rows = populations.slot_rows[there]
-    return Concept.grouped(rows, cv=np.ones(rows.size), least_u=populations.least_u[there])
 
 
 def _meeting(timeline: Timeline, counts: Sequence[pa.Table], places: Sequence[Ints], size: int) -> Flags:

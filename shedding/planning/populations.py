@@ -9,13 +9,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.allocation.concept import Concept
+from shedding.estimates.shrinkage.prior import Prior
 from shedding.keys import Keys, align
 from shedding.planning.priors import Priors, expected_rows
+from shedding.spec.query import MeasureSpec
 from shedding.spec.timeline import Timeline
+from shedding.spec.weights import WeightsSpec
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+
+COUNT_WEIGHT = 0.5
+"""Windows' worth of trust in the expected rows of a key where nobody counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +81,64 @@ def concept_of(priors: Priors, slot: int, populations: Populations, there: Flags
     per_window = populations.slot_rows / populations.windows * max(1.0, timeline.size / timeline.slot)
     share = min(1.0, timeline.slot / timeline.size)
     learnt = priors.history(slot, populations.keys)
-    found = [history.prior(per_window * share) for history in learnt.values()]
+    found = [
+        _spread(measure, learnt[measure.name].prior(per_window * share), per_window, known)
+        for measure in priors.memory.measures
+        if measure.name in learnt
+    ]
+    if not known:
+        found += [_counted_spread(per_window) for m in priors.memory.measures if m.traits.state is None]
     population = per_window[there]
-    cost = populations.slot_rows[there] / population
-    least = populations.least_u[there]
-    if not found:
-        return Concept.grouped(population, known=known, cost=cost, least_u=least)
+    columns = {name: np.stack([getattr(s, name)[there] for s in found], axis=1) for name in SPREADS} if found else {}
     return Concept.grouped(
         population,
         known=known,
-        cv=np.stack([prior.cv[there] for prior in found], axis=1),
-        scale=np.stack([np.abs(prior.value[there]) for prior in found], axis=1),
-        prior_variance=np.stack([prior.planned[there] for prior in found], axis=1),
-        cost=cost,
-        least_u=least,
+        weight=key_weights(priors.query.shed.weights, populations, per_window)[there],
+        cost=populations.slot_rows[there] / population,
+        least_u=populations.least_u[there],
+        **columns,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What the concept holds of one measure, over all keys: the columns `SPREADS` of `Concept`."""
+
+    cv: Floats
+    scale: Floats
+    prior_variance: Floats
+
+
+SPREADS = ("cv", "scale", "prior_variance")
+
+
+def _spread(measure: MeasureSpec, prior: Prior, rows: Floats, known: bool) -> Spread:
+    """A measure's spread, and the unit of its relative errors: what cv is relative to, of a total times the rows.
+
+    Where nobody counted, a total also varies by its number of rows: sd^2 + mean^2 for sd^2 (Eq. 5).
+    """
+    cv, unit = prior.cv, np.maximum(np.abs(prior.mean), np.finfo(np.float64).tiny)
+    if measure.traits.additive and not known:
+        cv = np.hypot(cv, prior.value / unit)
+    return Spread(cv, unit * rows if measure.traits.additive else unit, prior.planned)
+
+
+def _counted_spread(rows: Floats) -> Spread:
+    """COUNT where nobody counted: b = N (Eq. 3), a row's relative variance is 1; history is worth half a window."""
+    return Spread(np.ones(rows.size), rows, 1.0 / np.maximum(COUNT_WEIGHT * rows, 1.0))
+
+
+def key_weights(weights: WeightsSpec, populations: Populations, rows: Floats) -> Floats:
+    """v_k: the owner's weight of the key, times its rows to the power `size`, once for each window that has the key.
+
+    Where no key of the slot has a positive weight they count alike.
+    """
+    own = np.full(len(populations.keys), weights.default)
+    for entry in weights.keys:
+        own[populations.keys.having(entry.values)] = entry.weight
+    if not own[rows > 0].any():
+        own[:] = 1.0
+    return np.asarray(own * np.where(rows > 0, rows, 1.0) ** weights.size * populations.windows)
 
 
 def _least_u(timeline: Timeline, counts: pa.Table, place: Ints, windows: Floats) -> Floats:

@@ -25,6 +25,11 @@ class SlotConcept:
     rows: float
     unseen_share: float
 
+    @property
+    def counted(self) -> bool:
+        """Whether the counts of arrival are the whole answer, so that no row is sampled."""
+        return False
+
     def strata_rows(self, budget: float) -> float:
         """The part of a budget that the concept's strata may spend."""
         return budget
@@ -38,6 +43,20 @@ class SlotConcept:
         return (Rates(leg, self.keys, values, made.unseen_rate),)
 
 
+@dataclass(frozen=True, slots=True)
+class CountedConcept(SlotConcept):
+    """The concept of a slot that is answered by the counts of arrival: nothing is allocated, every rate is 0."""
+
+    @property
+    def counted(self) -> bool:
+        """It is."""
+        return True
+
+    def rates(self, leg: str, made: Allocation, budget: float) -> tuple[Rates, ...]:
+        """No row of any key."""
+        return (Rates(leg, self.keys, np.zeros(len(self.keys)), 0.0),)
+
+
 def learn_side(query: QuerySpec, priors: Priors, slot: int) -> SlotConcept:
     """The concept of a slot of one dataset, from its arrival counts and its priors; without counts from these alone."""
     timeline, side = query.timeline, priors.side
@@ -49,6 +68,8 @@ def learn_side(query: QuerySpec, priors: Priors, slot: int) -> SlotConcept:
         keys, places = align([counts, *past], side.keyset.keys)
         found = counted(timeline, keys, places[0], counts)
     there = found.slot_rows > 0
+    if counts is not None and not any(measure.traits.estimated for measure in priors.memory.measures):
+        return CountedConcept(found.keys.only(there), Concept.grouped([]), found.rows, 0.0)
     return SlotConcept(
         keys=found.keys.only(there),
         concept=concept_of(priors, slot, found, there, known=counts is not None),

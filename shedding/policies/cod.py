@@ -17,15 +17,17 @@ class ConceptDriven(Policy):
     The concept is the frequency of the keys. A key with at least the mean number of rows is represented in proportion,
     at the concept's rate q; a smaller one gets as many rows as a key of mean size would, q mean(N), and is whole if it
     has no more than that: r_k = min(1, q max(1, mean(N) / N_k)). q is chosen so that the budget is met, where the paper
-    lets the whole keys come on top. The guarantee that no key is lost is `completeness: required`.
+    lets the whole keys come on top: one reading of a text that leaves it open. As far as the budget goes round a key
+    gets at least one row, a sure one where its smallest u is known; that none is lost at all is `completeness:
+    required`.
     A scalar query has one key and one rate.
     """
 
     name: ClassVar[str] = "cod"
 
     def solve(self, problem: Problem) -> Allocation:
-        """The concept's rates, raised where completeness is required."""
+        """The concept's rates, raised to a row a key, and further where completeness is required."""
         share, population = problem.share(), problem.strata.population
         size = float(population.mean()) if population.size else 1.0
-        rates = problem.in_proportion((size / population).clip(1.0), share, problem.floor())
-        return problem.settle(rates, share)
+        rates = problem.in_proportion((size / population).clip(1.0), share, problem.row_floor(share))
+        return problem.settle(rates, share, sure=True)

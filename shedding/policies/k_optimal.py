@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 class KOptimal(GoalPolicy):
-    """At most `groups` different rates (Sec. VIII-B): keys of like ideal ratio share one, the best for that grouping.
+    """At most `groups` different rates (Sec. VIII-B): keys of like rate in the optimum share one, the best for all.
 
+    Keys that the optimum keeps whole are alike, so the grouping follows the budget: more of it may lower a key's rate.
     Costs exactly what the optimum costs. One group is uniform, as many groups as keys the optimum; no grouping is worse
-    than uniform. Lower bounds for completeness may add rates beyond `groups`.
+    than uniform. Lower bounds for completeness, and thresholds that keep a sure row, may add rates beyond `groups`.
     """
 
     name: ClassVar[str] = "k_optimal"
@@ -28,4 +29,4 @@ class KOptimal(GoalPolicy):
     def solve(self, problem: Problem) -> Allocation:
         """Group the keys, then solve for the groups."""
         share = problem.share()
-        return problem.settle(problem.grouped_optimum(self.groups, share, problem.floor()), share)
+        return problem.settle(problem.grouped_optimum(self.groups, share, problem.floor()), share, sure=True)

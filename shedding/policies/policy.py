@@ -24,8 +24,8 @@ class Policy(Spec):
     mathematics comes with the problem.
 
     Laws, tested for every registered policy: rates in (0, 1]; the budget kept in expectation (unless completeness is
-    required); monotone in the budget; free of the scale of weights and costs; equivariant under permutation of the
-    keys; deterministic; no look at anything but its arguments.
+    required); monotone in the budget (all but k_optimal, which groups keys anew); free of the scale of weights and
+    costs; equivariant under permutation of the keys; deterministic; no look at anything but its arguments.
     """
 
     name: ClassVar[str]

@@ -14,7 +14,7 @@ from typing import Any
 from shedding.spec.keyset import KeySet
 from shedding.spec.query import EXACT, QuerySpec
 
-FORMAT = 5
+FORMAT = 6
 """Raise it when the meaning of a pane's columns or of a policy's rates changes."""
 
 

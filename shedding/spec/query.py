@@ -15,6 +15,7 @@ from shedding.spec.policy_options import PolicyName, PolicyOptions
 from shedding.spec.reserved_names import RESERVED, name_clashes
 from shedding.spec.timeline import Timeline
 from shedding.spec.times import UNITS, Duration, format_duration
+from shedding.spec.weights import WeightsSpec
 from shedding.spec.window_drops import WindowDrops
 
 MOST_PANES = 100_000
@@ -110,6 +111,8 @@ class ShedSpec(PolicyOptions):
     spot_check: Number = Field(
         default=0.1, ge=0, le=0.5, description="part of the budget that computes some keys exactly, to measure errors"
     )
+
+    weights: WeightsSpec = WeightsSpec()
 
     @model_validator(mode="after")
     def _options_fit(self) -> ShedSpec:
@@ -266,6 +269,12 @@ class QuerySpec(Spec):
             raise ValueError(clash)
         if len(set(self.group_by)) != len(self.group_by):
             raise ValueError("group_by names a column twice; remove one")
+        strange = {name for entry in self.shed.weights.keys for name in entry.values} - set(self.group_by)
+        if strange:
+            raise ValueError(
+                f"shed.weights.keys names {sorted(strange)[0]!r}, which is no key; write columns of group_by: "
+                f"{', '.join(self.group_by) or 'there are none'}"
+            )
         if self.top is not None and self.top.by not in names:
             raise ValueError(f"top.by is {self.top.by!r}, which is no measure; measures: {', '.join(names)}")
         if self.top is not None and not self.group_by:

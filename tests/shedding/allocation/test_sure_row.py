@@ -44,7 +44,7 @@ def test_a_sure_row_leaves_the_sample_mean_unbiased():
     assert means.mean() == pytest.approx(value.mean(), abs=4 * means.std() / np.sqrt(len(u)))
 
 
-@pytest.mark.parametrize("name", ["proportional", "optimal", "posterior"])
+@pytest.mark.parametrize("name", ["proportional", "cod", "optimal", "k_optimal", "posterior"])
 def test_no_key_that_was_given_a_row_is_missed_within_the_budget(name):
     rng = np.random.default_rng(7)
     u = [rng.random(n) for n in rng.integers(5, 400, 300)]

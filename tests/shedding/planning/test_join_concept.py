@@ -73,6 +73,8 @@ def test_a_side_that_no_measure_reads_leaves_the_budget_to_the_other():
     assert left["both"] == pytest.approx(30 / 40)
 
 
-def test_a_count_alone_rates_both_sides_as_in_cod():
-    left, right = rates(learnt(measures=slice(1), size="1 hour"))
-    assert left["both"] == right["both"] == pytest.approx(30 / 60)
+def test_a_count_alone_samples_neither_side():
+    concept = learnt(measures=slice(1), size="1 hour")
+    left, right = rates(concept)
+    assert concept.counted
+    assert set(left.values()) == set(right.values()) == {0.0}

@@ -17,6 +17,8 @@ from shedding.policies.uniform import Uniform
 
 Law = Callable[[Policy, Concept, float], None]
 FREE_OF_BUDGET = {"exact"}
+REGROUPS = {"k_optimal"}
+"""A larger budget caps other keys and so groups them otherwise: a key may fall into a group of a lower rate."""
 
 
 def random_concept(seed: int, keys: int | None = None) -> Concept:
@@ -66,7 +68,7 @@ def the_budget_is_met_in_expectation(policy: Policy, concept: Concept, part: flo
 
 def more_budget_never_lowers_a_rate(policy: Policy, concept: Concept, part: float) -> None:
     small, large = spend(policy, concept, part), spend(policy, concept, 1.3 * part)
-    assert np.all(small.rates <= large.rates * (1 + 1e-9))
+    assert policy.name in REGROUPS or np.all(small.rates <= large.rates * (1 + 1e-9))
     assert large.total_error <= small.total_error * (1 + 1e-9)
 
 
