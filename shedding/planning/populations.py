@@ -83,11 +83,11 @@ def concept_of(priors: Priors, slot: int, populations: Populations, there: Flags
     learnt = priors.history(slot, populations.keys)
     found = [
         _spread(measure, learnt[measure.name].prior(per_window * share), per_window, known)
-        for measure in priors.memory.measures
+        for measure in priors.query.measures
         if measure.name in learnt
     ]
     if not known:
-        found += [_counted_spread(per_window) for m in priors.memory.measures if m.traits.state is None]
+        found += [_counted_spread(per_window) for m in priors.query.measures if m.traits.state is None]
     population = per_window[there]
     columns = {name: np.stack([getattr(s, name)[there] for s in found], axis=1) for name in SPREADS} if found else {}
     return Concept.grouped(

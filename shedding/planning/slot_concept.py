@@ -68,7 +68,7 @@ def learn_side(query: QuerySpec, priors: Priors, slot: int) -> SlotConcept:
         keys, places = align([counts, *past], side.keyset.keys)
         found = counted(timeline, keys, places[0], counts)
     there = found.slot_rows > 0
-    if counts is not None and not any(measure.traits.estimated for measure in priors.memory.measures):
+    if counts is not None and not any(measure.traits.estimated for measure in query.measures):
         return CountedConcept(found.keys.only(there), Concept.grouped([]), found.rows, 0.0)
     return SlotConcept(
         keys=found.keys.only(there),
