@@ -50,7 +50,7 @@ class Curve(ABC):
             enough = self.errors(keys, middle[:, None])[:, 0] <= wanted
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         free = self.errors(keys, np.zeros((keys.size, 1)))[:, 0] <= wanted
-        return np.where(free, 0.0, high)
+        return np.where(wanted <= 0, self.population, np.where(free, 0.0, high))
 
 
 @dataclass(frozen=True, slots=True)

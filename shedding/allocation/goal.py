@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shedding.allocation.concept import Concept
 from shedding.allocation.curve import Curve, ReciprocalCurve
 from shedding.allocation.posterior_curve import PosteriorCurve
+from shedding.allocation.support_curve import SupportCurve
 from shedding.errors import BudgetError
 
 Floats = NDArray[np.float64]
@@ -38,17 +39,17 @@ class Goal:
 
         relative: cv^2 / N (AVG and SUM with known N, erratum 3 in `estimates/README.md`). variance: sd^2 / N, each
         measure in units of its mean |value|, so that measures of different units can be added. support: see
-        `support_confidence`. posterior: the relative error after shrinkage to history.
+        `SupportCurve`. posterior: the relative error after shrinkage to history.
         """
         if self.name == "posterior":
             return PosteriorCurve.of(concept)
+        if self.support is not None:
+            threshold = self.support * float(concept.population.sum())
+            return SupportCurve(concept.population, concept.population, threshold)
         return ReciprocalCurve(concept.population, self._coefficients(concept))
 
     def _coefficients(self, concept: Concept) -> Floats:
         """b_k of the squared error b_k (1 / r_k - 1); positive and finite."""
-        if self.name == "support":
-            assert self.support is not None
-            return support_confidence(concept.population, self.support * float(concept.population.sum()))
         spread = concept.spread()
         if self.name == "variance":
             spread = spread * _relative_scale(concept)
@@ -64,14 +65,3 @@ def _relative_scale(concept: Concept) -> Floats:
         unit = float(valid.mean()) if valid.size else 1.0
         columns.append(np.clip(np.where(np.isnan(column), 1.0, column / unit), 1e-100, 1e100))
     return np.column_stack(columns) if columns else np.ones((len(concept), 1))
-
-
-def support_confidence(population: Floats, threshold: float) -> Floats:
-    """COUNT against a support threshold (Sec. VII-C): b = f / ((f - threshold)^2 + f), in (0, 1].
-
-    b / r - b is the variance f (1/r - 1) of the count over its squared distance to the threshold: the noise that
-    could carry the key to the wrong side. The + f keeps keys at the threshold, which no sample can tell, from taking
-    all. The approximation printed below Eq. 18 has b = (f - threshold)^2 / pi instead: it grows with the distance and
-    so spends the budget on keys whose side is certain; it is not used.
-    """
-    return np.asarray(population / ((population - threshold) ** 2 + population))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from shedding.fields import Whole
 from shedding.policies.policy import GoalPolicy
@@ -25,6 +25,12 @@ class KOptimal(GoalPolicy):
     name: ClassVar[str] = "k_optimal"
 
     groups: Whole = Field(default=8, gt=0, description="how many different rates")
+
+    @model_validator(mode="after")
+    def _errors_are_reciprocal(self) -> KOptimal:
+        if self.goal == "support":
+            raise ValueError("k_optimal groups keys by reciprocal errors; write goal: relative or variance")
+        return self
 
     def solve(self, problem: Problem) -> Allocation:
         """Group the keys, then solve for the groups."""

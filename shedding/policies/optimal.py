@@ -15,7 +15,8 @@ class Optimal(GoalPolicy):
     """The least weighted error of plain estimates: r_k = min(1, lambda sqrt(b_k v_k / c_k)) (Sec. V-C).
 
     Under the relative goal and flat costs a key's rows are in proportion to its cv. No policy has a smaller
-    `total_error` under the same goal (relative, variance) and budget. A key that is given a row and whose smallest u
+    `total_error` under the same goal (relative, variance) and budget; errors of a support threshold are made least
+    along their hulls. A key that is given a row and whose smallest u
     is known is not missed (`certain_thresholds`).
     """
 

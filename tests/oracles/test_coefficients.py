@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shedding.allocation.goal import support_confidence
 from shedding.errors import BudgetError
 from tests.oracles.coefficients import (
     count_relative,
@@ -66,12 +65,6 @@ def test_a_quantile_varies_as_one_over_the_sampled_rows() -> None:
 
 def test_count_under_relative_error_is_alike_for_every_key() -> None:
     assert count_relative([1, 50, 3000]).tolist() == [1, 1, 1]
-
-
-def test_support_doubt_is_largest_at_the_threshold_and_falls_on_both_sides() -> None:
-    doubt = support_confidence(np.array([10.0, 90, 100, 110, 1000]), 100)
-    assert doubt[2] == 1.0
-    assert doubt[0] < doubt[1] < doubt[2] > doubt[3] > doubt[4]
 
 
 def test_a_zero_mean_has_an_infinite_relative_coefficient() -> None:

@@ -108,6 +108,8 @@ def the_same_question_has_the_same_answer(policy: Policy, concept: Concept, part
 def it_errs_no_more_than_uniform_if_it_says_so(policy: Policy, concept: Concept, part: float) -> None:
     if isinstance(policy, Optimal | KOptimal):
         curve = policy.objective().curve(concept)
+        if curve.reciprocal is None:
+            return  # the optimum of the hulls: the one key at the margin may err more than its hull
         uniform = curve.total(concept.weight, curve.at_rates(spend(Uniform(), concept, part).rates))
         assert spend(policy, concept, part).total_error <= uniform * (1 + 1e-9)
 
