@@ -28,8 +28,10 @@ lint: setup ## ruff (rules and format) and mypy
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+# Live tests wait for real processes, which a busy machine can starve: what failed runs once more, alone, and out loud.
 test: lint ## lint, types and every test
-	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder || \
+		{ echo "Some tests failed. They run once more, one after another:"; $(BIN)/pytest --last-failed --last-failed-no-failures none; }
 
 test-fast: setup ## the tests that need no Spark, Airflow or real data, under 2 minutes
 	@$(BIN)/pytest -n 2 -m "not spark and not airflow and not chaos and not data and not slow"
