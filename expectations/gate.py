@@ -10,6 +10,7 @@ from great_expectations.core import ExpectationSuiteValidationResult, RunIdentif
 from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
 from great_expectations.expectations.metadata_types import FailureSeverity
 
+from expectations.checks import all_checks
 from expectations.data_docs import write_page
 from expectations.evidence import load_evidence
 from expectations.observations import summarise
@@ -22,19 +23,19 @@ from shedding.spec.timeline import slot_name
 
 
 def judge(settings: Settings, query: QuerySpec, slot: int, run_id: str, attempt: int = 0) -> Verdict:
-    """Judge the slot's newest answer; the verdict is recorded in `verdicts/<query>` and in Data Docs.
+    """Judge what the run answered for the slot; the verdict is recorded in `verdicts/<query>` and in Data Docs.
 
     Guarantee: the verdict names the versions it judged, and depends on nothing else than these and the
     specification. A check that cannot be evaluated raises; it never counts as passed.
     """
-    evidence = load_evidence(settings, query, slot)
-    frame = summarise(evidence)
-    result = _validate(query.name, slot, run_id, frame, build_suite(evidence, frame))
+    evidence = load_evidence(settings, query, slot, run_id)
+    batch = summarise(evidence)
+    result = _validate(query.name, slot, run_id, batch, build_suite(evidence, batch))
     passed = result.get_max_severity_failure() != FailureSeverity.CRITICAL
     verdict = Verdict(
         query=query.name, slot=slot, run_id=run_id, attempt=attempt, leg=evidence.leg,
         results_version=evidence.results_version, runs_version=evidence.runs_version,
-        checks=(*(_check(one) for one in result.results), *not_judged(evidence, frame)),
+        checks=(*_checks(result), *not_judged(evidence, batch)),
         docs=write_page(settings.docs, query.name, slot, run_id, attempt, result, passed),
     )  # fmt: skip
     if verdict.passed != passed:
@@ -44,18 +45,18 @@ def judge(settings: Settings, query: QuerySpec, slot: int, run_id: str, attempt:
 
 
 def _validate(
-    query: str, slot: int, run_id: str, frame: pd.DataFrame, expectations: list[Any]
+    query: str, slot: int, run_id: str, batch: pd.DataFrame, expectations: list[Any]
 ) -> ExpectationSuiteValidationResult:
     stores = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
     config = DataContextConfig(store_backend_defaults=stores, analytics_enabled=False)
     context = gx.get_context(mode="ephemeral", project_config=config)
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}
     asset = context.data_sources.add_pandas("runs").add_dataframe_asset(query)
-    batch = asset.add_batch_definition_whole_dataframe(slot_name(slot))
+    whole = asset.add_batch_definition_whole_dataframe(slot_name(slot))
     suite = gx.ExpectationSuite(name=query, expectations=expectations)
-    definition = gx.ValidationDefinition(name=f"{query} {slot_name(slot)}", data=batch, suite=context.suites.add(suite))
+    definition = gx.ValidationDefinition(name=f"{query} {slot_name(slot)}", data=whole, suite=context.suites.add(suite))
     result = context.validation_definitions.add(definition).run(
-        batch_parameters={"dataframe": frame}, run_id=RunIdentifier(run_name=run_id)
+        batch_parameters={"dataframe": batch}, run_id=RunIdentifier(run_name=run_id)
     )
     for one in result.results:
         if one.exception_info and one.exception_info.get("raised_exception"):
@@ -64,11 +65,17 @@ def _validate(
     return result
 
 
+def _checks(result: ExpectationSuiteValidationResult) -> list[Check]:
+    """The judged checks in their own order; Great Expectations groups results by column."""
+    order = [check.key for check in all_checks()]
+    return sorted((_check(one) for one in result.results), key=lambda check: order.index(check.name))
+
+
 def _check(result: Any) -> Check:
     meta = result.expectation_config.meta
     return Check(
         name=meta["check"], observed=meta["observed"], limit=meta["limit"], severity=meta["level"],
-        passed=bool(result.success), kind=meta["kind"], detail=meta["seen"], estimate=meta.get("estimate"),
+        passed=bool(result.success), kind=meta["kind"], detail=meta["detail"], estimate=meta.get("estimate"),
     )  # fmt: skip
 
 

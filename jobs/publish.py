@@ -11,7 +11,7 @@ import datetime as dt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expectations.evidence import require_own_specification
+from expectations.evidence import require_own_run, require_own_specification
 from expectations.verdict import Verdict, read_verdict
 from jobs.window_states import Decision, write_states
 from shedding import warehouse
@@ -28,11 +28,11 @@ STAMP = pa.timestamp("us", "UTC")
 def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> int:
     """Make the judged rows the slot's published ones; the new version of `published/<query>`.
 
-    Guarantees: the rows are those of the versions that the verdict names; without a recorded verdict that passed, or
-    where the specification has changed since, nothing is written (VerdictError, DataError); `revision` is one more
-    than the slot's last, also when publishers race; a schema change that is not additive is refused before anything
-    is written. What is replaced are the windows that end in the slot: no window is there twice or gone, whatever
-    `schedule.every` they were published under.
+    Guarantees: the rows are those of the versions that the verdict names, written by the run that it judged; without a
+    recorded verdict that passed, or where the specification has changed since, nothing is written (VerdictError,
+    DataError); `revision` is one more than the slot's last, also when publishers race; a schema change that is not
+    additive is refused before anything is written. What is replaced are the windows that end in the slot: no window is
+    there twice or gone, whatever `schedule.every` they were published under.
     """
     recorded = read_verdict(settings, query.name, slot, run_id, verdict.attempt)
     if not (recorded.passed and verdict.passed):
@@ -78,8 +78,9 @@ def _judged_rows(settings: Settings, query: QuerySpec, slot: int, verdict: Verdi
     """The rows that the verdict judged, at the version it judged them, in a fixed order; and their run rows."""
     where = [("slot", "=", slot_name(slot)), ("leg", "=", verdict.leg)]
     rows = warehouse.results(settings, query.name).read(where, version=verdict.results_version)
-    told = ["leg", "policy", "spec_fingerprint"]
-    runs = warehouse.runs(settings, query.name).read(where, told, version=verdict.runs_version)
+    columns = ["leg", "policy", "run_id", "spec_fingerprint"]
+    runs = warehouse.runs(settings, query.name).read(where, columns, version=verdict.runs_version)
+    require_own_run(query, slot, runs, verdict.run_id)
     order = [("window_start", "ascending"), *((key, "ascending") for key in query.group_by)]
     return rows.take(pc.sort_indices(rows, order)), runs
 

@@ -1,4 +1,4 @@
-"""Mend a slot that the gate refused, so that it can be judged again.
+"""Repair a slot that the gate refused, so that it can be judged again.
 
 `repair` computes the failing keys exactly, from their own rows only, and puts them among the others; where that
 would cost as much as the exact leg, or no key is to blame, the whole slot is computed exactly (`widen`). On an
@@ -17,8 +17,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expectations.evidence import Evidence, load_evidence, micros, numbers, positions
-from expectations.observations import absent_keys, judged_errors, silent_rows, window_laws_of
+from expectations.evidence import (
+    Evidence,
+    claimed_errors,
+    judged_errors,
+    load_evidence,
+    micros,
+    numbers,
+    positions,
+    silent_rows,
+)
 from expectations.repair_plan import Repair, plan_repair
 from expectations.verdict import read_verdict
 from shedding import warehouse
@@ -28,7 +36,6 @@ from shedding.ingest.side import Side, sides_of
 from shedding.keys import align
 from shedding.planning.drift_audits import AuditPlans
 from shedding.planning.fingerprints import raw_fingerprint
-from shedding.risk import STATISTICS, claims
 from shedding.spec import Catalog
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
@@ -39,12 +46,12 @@ if TYPE_CHECKING:
 
 EXACT = "exact"
 COSTS = [("repaired_keys", pa.int64()), ("repair_rows", pa.float64()), ("repair_bytes", pa.int64())]
-"""Columns that a repair adds to the run's rows: keys mended, raw rows processed and bytes read for it."""
+"""Columns that a repair adds to the run's rows: keys fixed, raw rows processed and bytes read for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What a repair did: keys mended (all of them where the slot was widened) and what it read."""
+    """What a repair did: keys fixed (all of them where the slot was widened) and what it read."""
 
     keys: int
     widened: bool
@@ -58,7 +65,7 @@ class RepairReport:
 
 
 @dataclass(frozen=True)
-class _Mended:
+class _Fixed:
     """The rows that take the place of others under `leg`, and their cost."""
 
     leg: str
@@ -77,7 +84,7 @@ def repair(
     slot: int,
     run_id: str,
 ) -> RepairReport:
-    """Mend what the run's first verdict refused, as the query's `on_failure` says (`repair` or `widen`).
+    """Fix what the run's first verdict refused, as the query's `on_failure` says (`repair` or `widen`).
 
     Guarantees: it starts from the versions that the verdict judged, so a repair that died is simply run again;
     rows of keys that did not fail keep their bits; `spark` may be a function, called only where rows must be read.
@@ -87,16 +94,16 @@ def repair(
     verdict = read_verdict(settings, query, slot, run_id, attempt=0)
     if verdict.passed:
         return RepairReport(0, False, 0.0, 0, "the verdict passed, there is nothing to repair")
-    evidence = load_evidence(settings, spec, slot, verdict.runs_version)
+    evidence = load_evidence(settings, spec, slot, run_id, verdict.runs_version)
     work = _Work(spark, settings, catalog, evidence)
     plan = _plan(spec, work, evidence, plan_repair(evidence, verdict))
-    mended = work.widened() if plan.keys is None else work.keys(plan.keys)
-    _write(settings, evidence, mended, plan, run_id, time.monotonic() - started)
-    return RepairReport(mended.keys, plan.keys is None, mended.processed, mended.read, plan.why)
+    fixed = work.widened() if plan.keys is None else work.keys(plan.keys)
+    _write(settings, evidence, fixed, plan, run_id, time.monotonic() - started)
+    return RepairReport(fixed.keys, plan.keys is None, fixed.processed, fixed.read, plan.why)
 
 
 def _plan(query: QuerySpec, work: _Work, evidence: Evidence, by_key: Repair) -> Repair:
-    """`by_key`, unless the owner wants the whole slot or the query cannot be mended key by key."""
+    """`by_key`, unless the owner wants the whole slot or the query cannot be repaired key by key."""
     if query.gate.on_failure == "widen":
         return Repair(None, "the whole slot: on_failure is widen")
     if query.join is not None and evidence.exact is None:
@@ -128,7 +135,7 @@ class _Work:
         now = raw_fingerprint(plans, self._evidence.slot, self._evidence.leg)
         return bool(now == made_of)
 
-    def keys(self, keys: pa.Table) -> _Mended:
+    def keys(self, keys: pa.Table) -> _Fixed:
         """The published leg with the rows of some keys replaced by exact ones."""
         evidence = self._evidence
         if evidence.exact is not None:
@@ -137,14 +144,14 @@ class _Work:
             exact, processed, read = self._computed(keys)
         others = evidence.answer.filter(pa.array(~_among(evidence.answer, keys)))
         rows = pa.concat_tables([others, exact], promote_options="permissive")
-        return _Mended(evidence.leg, rows, keys.num_rows, processed, read)
+        return _Fixed(evidence.leg, rows, keys.num_rows, processed, read)
 
-    def widened(self) -> _Mended:
+    def widened(self) -> _Fixed:
         """The whole slot's exact leg."""
         evidence = self._evidence
         if evidence.exact is not None:
             rows = evidence.exact if evidence.query.top is None else _top_rows(evidence.exact, evidence.query)
-            return _Mended(EXACT, rows, rows.num_rows)
+            return _Fixed(EXACT, rows, rows.num_rows)
         from shedding.answers.run_record import results_rows, run_rows
         from shedding.answers.slot import answer_slot
         from shedding.scan.spark_scans import SlotScan
@@ -156,7 +163,7 @@ class _Work:
         rows = results_rows(evidence.slot, made.windows, query.measures)
         runs = run_rows(evidence.slot, made.windows, query.measures, made.shared)
         exact = rows.filter(pc.equal(rows["leg"], EXACT)).drop_columns(["slot", "leg"])
-        return _Mended(EXACT, exact, exact.num_rows, made.total_rows, made.shared["bytes_read"], runs)
+        return _Fixed(EXACT, exact, exact.num_rows, made.total_rows, made.shared["bytes_read"], runs)
 
     def _computed(self, keys: pa.Table) -> tuple[pa.Table, float, int]:
         from shedding.answers.exact_keys import exact_rows
@@ -194,81 +201,77 @@ def _of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:
     return rows.filter(pa.array(_among(rows, keys)))
 
 
-def _write(settings: Settings, evidence: Evidence, mended: _Mended, plan: Repair, run_id: str, seconds: float) -> None:
-    """Write the slot's results with the mended leg, then run rows that point to them; the other legs stay as judged."""
+def _write(settings: Settings, evidence: Evidence, fixed: _Fixed, plan: Repair, run_id: str, seconds: float) -> None:
+    """Write the slot's results with the fixed leg, then run rows that point to them; the other legs stay as judged."""
     query, slot = evidence.query, slot_name(evidence.slot)
-    metadata = {"run_id": run_id, "repair": plan.why, "leg": mended.leg}
-    rows = mended.rows
-    for name, value in {"leg": mended.leg, "slot": slot}.items():
+    metadata = {"run_id": run_id, "repair": plan.why, "leg": fixed.leg}
+    rows = fixed.rows
+    for name, value in {"leg": fixed.leg, "slot": slot}.items():
         rows = rows.append_column(name, pa.array([value] * rows.num_rows, pa.string()))
     results = warehouse.results(settings, query.name)
-    judged = results.read([("slot", "=", slot), ("leg", "!=", mended.leg)], version=evidence.results_version)
+    judged = results.read([("slot", "=", slot), ("leg", "!=", fixed.leg)], version=evidence.results_version)
     whole = pa.concat_tables([judged, rows], promote_options="permissive")
     version = results.replace(whole, {"slot": slot}, metadata)
     runs = warehouse.runs(settings, query.name)
     old = runs.read([("slot", "=", slot)], version=evidence.runs_version)
-    told = _run_rows(old, evidence, mended, plan, {"run_id": run_id, "results_version": version}, seconds)
-    runs.replace(told, {"slot": slot}, metadata)
+    updated = _run_rows(old, evidence, fixed, plan, {"run_id": run_id, "results_version": version}, seconds)
+    runs.replace(updated, {"slot": slot}, metadata)
 
 
 def _run_rows(
-    old: pa.Table, evidence: Evidence, mended: _Mended, plan: Repair, written: dict[str, Any], seconds: float
+    old: pa.Table, evidence: Evidence, fixed: _Fixed, plan: Repair, written: dict[str, Any], seconds: float
 ) -> pa.Table:
-    """The slot's run rows with the mended leg as the published one, its errors as they are now, and the cost."""
-    rows = [{**row, "published": row["leg"] == mended.leg} for row in old.to_pylist()]
+    """The slot's run rows with the fixed leg as the published one, its errors as they are now, and the cost."""
+    rows = [{**row, "published": row["leg"] == fixed.leg} for row in old.to_pylist()]
     if not any(row["published"] for row in rows):
-        assert mended.runs is not None
-        rows += mended.runs.filter(pc.equal(mended.runs["leg"], EXACT)).to_pylist()
+        assert fixed.runs is not None
+        rows += fixed.runs.filter(pc.equal(fixed.runs["leg"], EXACT)).to_pylist()
     first = next(row for row in rows if row["leg"] == evidence.leg)
     cost = {
         **written,
         "audited": first["audited"],
         "seconds": (first.get("seconds") or 0.0) + seconds,
-        "total_rows": (first.get("total_rows") or 0) + mended.processed,
-        "repaired_keys": mended.keys,
-        "repair_rows": mended.processed,
-        "repair_bytes": mended.read,
+        "total_rows": (first.get("total_rows") or 0) + fixed.processed,
+        "repaired_keys": fixed.keys,
+        "repair_rows": fixed.processed,
+        "repair_bytes": fixed.read,
         "reason": f"{first.get('reason') or ''}; repaired {plan.why}".removeprefix("; "),
     }
-    rows = [row | _after(row, evidence, mended) | cost if row["published"] else row for row in rows]
+    rows = [row | _after(row, evidence, fixed) | cost if row["published"] else row for row in rows]
     fields = {field.name: field.type for field in old.schema} | dict(COSTS)
     fields["reason"] = pa.string()
     return pa.Table.from_pylist(rows, schema=pa.schema(list(fields.items())))
 
 
-def _after(row: dict[str, Any], evidence: Evidence, mended: _Mended) -> dict[str, Any]:
+def _after(row: dict[str, Any], evidence: Evidence, fixed: _Fixed) -> dict[str, Any]:
     """Keys and errors of one window as they are after the repair."""
     start = parse_instant(row["window_start"])
-    at = int(np.searchsorted(micros(evidence.runs["window_start"]), start))
-    here = mended.rows.filter(pa.array(micros(mended.rows["window_start"]) == start))
-    missing = 0 if mended.leg == EXACT else _absent(evidence, here, start)
-    silent = int(silent_rows(here, evidence.query).sum())
-    found: dict[str, Any] = {"keys": here.num_rows, "missing_keys": missing + silent}
-    found["imputed_keys"] = int(np.nansum(numbers(here, "is_imputed")))
+    window = int(np.searchsorted(evidence.starts, start))
+    rows = fixed.rows.filter(pa.array(micros(fixed.rows["window_start"]) == start))
+    absent = 0 if fixed.leg == EXACT else _absent(evidence, rows, start)
+    silent = int(silent_rows(rows, evidence.query).sum())
+    columns: dict[str, Any] = {"keys": rows.num_rows, "missing_keys": absent + silent}
+    columns["imputed_keys"] = int(np.nansum(numbers(rows, "is_imputed")))
     for measure in evidence.query.measures:
-        errors = numbers(here, f"{measure.name}_error")
-        told = errors[~np.isnan(errors)], missing
-        laws = window_laws_of(evidence, measure.name)[at]
-        bounds = judged_errors(*told, laws, evidence.query.gate.risk)
-        claimed = bounds if laws is None else claims(*told)
-        for part in STATISTICS:
-            values = {f"{part}_error": getattr(claimed, part), f"{part}_bound": getattr(bounds, part)}
-            found |= {f"{measure.name}_{name}": None if np.isnan(v) else v for name, v in values.items()}
-    return {name: value for name, value in found.items() if name in row}
+        errors, laws = numbers(rows, f"{measure.name}_error"), evidence.laws[measure.name][window]
+        cell = errors[~np.isnan(errors)], absent, laws
+        parts = claimed_errors(*cell).columns() | judged_errors(*cell, evidence.query.gate.risk).columns("_bound")
+        columns |= {f"{measure.name}_{part}": value for part, value in parts.items()}
+    return {name: value for name, value in columns.items() if name in row}
 
 
-def _absent(evidence: Evidence, here: pa.Table, start: int) -> int:
+def _absent(evidence: Evidence, rows: pa.Table, start: int) -> int:
     """How many of a window's keys have no row after the repair: of the exact leg's, or of those that were counted.
 
-    A key whose rows were counted and not found again is missing, never forgotten; one that was only expected may go.
+    A key whose rows were counted and that has none now is missing, never forgotten; one that was only expected may go.
     """
     known = evidence.exact
     before = 0
     if known is None:
         known = evidence.answer.filter(pc.is_valid(evidence.answer["population"]))
-        before = int(absent_keys(evidence)[micros(evidence.runs["window_start"]) == start].sum())
+        before = int(evidence.absent[evidence.starts == start].sum())
     wanted = known.filter(pa.array(micros(known["window_start"]) == start))
-    return before + int((positions(wanted, here, evidence.query.group_by) < 0).sum())
+    return before + int((positions(wanted, rows, evidence.query.group_by) < 0).sum())
 
 
 def repair_slot(settings: Settings, catalog: Catalog, query: str, slot: int, run_id: str) -> RepairReport:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from great_expectations.expectations import ExpectColumnMaxToBeBetween
-
-from expectations.checks.check import Sentence
+from expectations.checks.check import GateCheck
+from expectations.evidence import Array, Evidence, numbers
+from shedding.spec.query import MeasureSpec
 
 
-class ExpectLittleDrift(Sentence, ExpectColumnMaxToBeBetween):
+class Drift(GateCheck):
     """The slot's concept is no farther from that of the slot before than the limit."""
 
-    check: ClassVar[str] = "drift"
-    words: ClassVar[str] = "distance from the concept of the slot before"
-    sentence: ClassVar[str] = "The distance of the slot's concept from that of the slot before is at most $limit."
+    key = "drift"
+    words = "distance from the concept of the slot before"
+    sentence = "The distance of the slot's concept from that of the slot before is at most $limit."
 
-    column: str = "drift"
+    def observe(self, evidence: Evidence, measure: MeasureSpec) -> Array:
+        """The distance, as the run recorded it."""
+        return numbers(evidence.runs, "distance")

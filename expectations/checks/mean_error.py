@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import numpy as np
 
-from great_expectations.expectations import ExpectColumnMaxToBeBetween
+from expectations.checks.relative_error import RelativeError
+from expectations.evidence import Array
+from expectations.repair_board import Board, Cell
 
-from expectations.checks.check import Sentence
 
-
-class ExpectMeanErrorWithinBudget(Sentence, ExpectColumnMaxToBeBetween):
+class MeanError(RelativeError):
     """In every window and measure, the mean of the keys' relative errors is at most the budget."""
 
-    check: ClassVar[str] = "mean_relative_error"
-    words: ClassVar[str] = "mean relative error"
-    sentence: ClassVar[str] = "Mean relative error over the keys is at most $limit in every window and measure."
+    key = "mean_relative_error"
+    statistic = "mean"
+    words = "mean relative error"
+    sentence = "Mean relative error over the keys is at most $limit in every window and measure."
+    repair_turn = 5
 
-    column: str = "mean_relative_error"
+    def worth(self, board: Board, cell: Cell, left: Array) -> Array:
+        """Errors for the rows that fixing a key reads."""
+        return np.asarray(left / board.cost[board.key[cell.rows]])

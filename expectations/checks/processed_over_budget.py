@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import numpy as np
 
-from great_expectations.expectations import ExpectColumnMaxToBeBetween
+from expectations.checks.check import GateCheck
+from expectations.evidence import Array, Evidence, numbers
+from shedding.spec.query import MeasureSpec
 
-from expectations.checks.check import Sentence
 
-
-class ExpectProcessedWithinBudget(Sentence, ExpectColumnMaxToBeBetween):
+class ProcessedOverBudget(GateCheck):
     """The shed leg processed at most `limit` times the rows of its budget; an exact leg is not judged by it."""
 
-    check: ClassVar[str] = "processed_over_budget"
-    words: ClassVar[str] = "processed rows over budgeted rows"
-    sentence: ClassVar[str] = "The shed leg processed at most $limit times the rows that its budget allows."
+    key = "processed_over_budget"
+    words = "processed rows over budgeted rows"
+    sentence = "The shed leg processed at most $limit times the rows that its budget allows."
 
-    column: str = "processed_over_budget"
+    def observe(self, evidence: Evidence, measure: MeasureSpec) -> Array:
+        """Processed over budgeted rows; the exact leg is no shedding: its cost is recorded, not judged."""
+        over = np.full(len(evidence.starts), np.nan)
+        if evidence.leg == "exact":
+            return over
+        budget = numbers(evidence.runs, "budget_rows")
+        return np.asarray(np.divide(numbers(evidence.runs, "processed_rows"), budget, out=over, where=budget > 0))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from great_expectations.expectations import ExpectColumnMaxToBeBetween
-
-from expectations.checks.check import Sentence
+from expectations.checks.check import GateCheck, times_over
+from expectations.evidence import Array, Evidence, numbers
+from shedding.spec.query import MeasureSpec
 
 
-class ExpectTopKeys(Sentence, ExpectColumnMaxToBeBetween):
-    """No audited window lacks more of the keys that are truly on top than allowed."""
+class TopMissed(GateCheck):
+    """No audited window misses more of the keys that are truly on top than allowed."""
 
-    check: ClassVar[str] = "top_missed"
-    words: ClassVar[str] = "keys missed of the true top"
-    sentence: ClassVar[str] = "No window lacks more than $limit of the keys that the exact answer has on top."
+    key = "top_missed"
+    words = "keys missed of the true top"
+    sentence = "No window misses more than $limit of the keys that the exact answer has on top."
+    needs_exact = True
 
-    column: str = "top_missed"
+    def observe(self, evidence: Evidence, measure: MeasureSpec) -> Array:
+        """The missed keys, as the run counted them."""
+        return numbers(evidence.runs, "top_missed")
+
+    def at_last_audit(self, evidence: Evidence, measure: MeasureSpec, limit: float) -> Array:
+        """The keys that the last audit missed."""
+        return times_over(numbers(evidence.runs, "audit_top_missed"), limit)

@@ -17,6 +17,7 @@ from shedding import warehouse
 from shedding.answers.run_record import LegWindow
 from shedding.answers.scores import missing_keys
 from shedding.config import Settings
+from shedding.estimates.accuracy import STATISTICS, WindowErrors
 from shedding.planning.audit_plan import RECORD_SLOTS
 from shedding.planning.drift_audits import AuditPlans
 from shedding.planning.fingerprints import asks_the_last_audit, raw_fingerprint
@@ -25,7 +26,7 @@ from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.query import EXACT, QuerySpec
 from shedding.spec.timeline import slot_name
 
-PARTS = ("mean_error", "p95_error", "worst_error", "coverage", "estimates")
+PARTS = (*(f"{statistic}_error" for statistic in STATISTICS), "coverage", "estimates")
 TOP_MISSED = "audit_top_missed"
 
 
@@ -83,7 +84,7 @@ class Trust:
             records, spot, claimed = [found for found in records if found], spots.get(name), claims(errors, missing)
             laws = window_laws(records, claimed, spot)
             bounds = laws.bounds(errors, missing, risk)
-            columns |= {f"{name}_{part}_bound": getattr(bounds, part) for part in ("mean", "p95", "worst")}
+            columns |= {f"{name}_{part}_bound": getattr(bounds, part) for part in STATISTICS}
             columns[f"{name}_law"] = laws.text()
             if spot is not None:
                 columns |= {f"{name}_spot_error": spot.error, f"{name}_spot_ratio": spot.ratio}
@@ -108,11 +109,11 @@ class Trust:
 
 
 def audit_columns(query: QuerySpec, windows: Sequence[LegWindow]) -> dict[str, float | None]:
-    """Of an audited slot: the shed leg's errors as its gate sees them, the worst window of each; a missing key is 1.
+    """Of an audited slot: the shed leg's errors as its gate judges them, the worst window of each; a missing key is 1.
 
     An error that nobody knows counts as infinite. `audit_estimates` are the intervals that count as independent,
     `audit_keys` the keys that a window publishes in the mean; a query with `top` also has how many keys of the true top
-    it lacked.
+    it missed.
     """
     shed = [window for window in windows if window.leg == query.shed.policy]
     exact = [window for window in windows if window.leg == EXACT]
@@ -126,13 +127,10 @@ def audit_columns(query: QuerySpec, windows: Sequence[LegWindow]) -> dict[str, f
     overlap = max(1, query.timeline.size // query.timeline.slide)
     for measure in query.measures:
         errors = [_errors(window, measure.name) for window in shed]
-        errors = [found for found in errors if found.size]
         scores = [window.scores[measure.name] for window in shed]
         estimates = sum(score.estimates for score in scores)
         values = (
-            max((float(found.mean()) for found in errors), default=0.0),
-            max((float(np.quantile(found, 0.95)) for found in errors), default=0.0),
-            max((float(found.max()) for found in errors), default=0.0),
+            *(float(np.nanmax([0.0, *(getattr(window, statistic) for window in errors)])) for statistic in STATISTICS),
             sum(score.covered for score in scores) / estimates if estimates else None,
             float(estimates // overlap),
         )
@@ -146,11 +144,11 @@ def _published_keys(query: QuerySpec, window: LegWindow) -> int:
     return shown if query.top is None else min(shown, query.top.n)
 
 
-def _errors(window: LegWindow, measure: str) -> np.ndarray:
-    """The errors of the keys that are shown, an unknown one as infinite, and 1 for each key that is not."""
+def _errors(window: LegWindow, measure: str) -> WindowErrors:
+    """Of the keys that are shown, an unknown error as infinite, and of the missing ones."""
     present, shown = window.answer.present, window.answer.shown
-    found = window.scores[measure].errors[shown]
-    return np.concatenate([np.where(np.isnan(found), np.inf, found), np.ones((present & ~shown).sum())])
+    errors = window.scores[measure].errors[shown]
+    return WindowErrors.of(np.where(np.isnan(errors), np.inf, errors), int((present & ~shown).sum()))
 
 
 def _names(query: QuerySpec) -> list[str]:

@@ -99,7 +99,7 @@ def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
     `results_version` is the version of `results/<query>` that the same run wrote just before: a reader of run rows
     finds the results that belong to them, whatever other runs of the slot have written since.
     """
-    numbers = ["mean_error", "p95_error", "worst_error", "coverage", "half_width"]
+    numbers = ["mean_error", "p95_error", "worst_error", "coverage", "half_width", "floor"]
     numbers += ["audit_mean_error", "audit_p95_error", "audit_worst_error", "audit_coverage", "audit_estimates"]
     numbers += ["mean_bound", "p95_bound", "worst_bound", "spot_error", "spot_ratio"]
     texts = ["law", "record", "decided_by"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,9 +11,10 @@ import numpy.typing as npt
 from shedding.answers.answer import Answer
 from shedding.estimates.accuracy import (
     MEAN_OF_NORMAL,
+    WindowErrors,
     checked_intervals,
-    estimated_accuracy,
-    measured_accuracy,
+    half_widths,
+    mean_half_width,
     pooled_spread,
     relative_errors,
 )
@@ -28,35 +28,31 @@ MOST_EXPECTED = 2.0
 """Most that a key's error is expected to be: where the value is far below its deviation, the error relative to the
 true value is about 1, however near to zero the value came out."""
 
-_UNKNOWN = {"mean_error": None, "p95_error": None, "worst_error": None, "coverage": None, "half_width": None}
-
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """Relative errors of a window's keys and their summary.
 
     `errors` is over all keys of the sample, nan for keys that the answer does not show. `every` are the errors
-    that count, a missing key as 1. `coverage` is over the `estimates` intervals that `checked_intervals` names.
+    that count, a missing key as 1, `window` their summary. Coverage is over the `estimates` intervals that
+    `checked_intervals` names. Errors and half-widths are relative to at least `floor`.
     """
 
     errors: Floats
     every: Floats
+    window: WindowErrors
     estimates: int
     covered: int
     half_width: float
-    p95: float
-    worst: float
+    floor: float
 
     def summary(self) -> dict[str, float | None]:
-        """The columns of a run's row; nothing where the window has no key."""
-        if not self.every.size:
-            return dict(_UNKNOWN)
+        """The columns of a run's row; unknown ones are None."""
         return {
-            "mean_error": float(self.every.mean()),
-            "p95_error": self.p95,
-            "worst_error": self.worst,
+            **self.window.columns(),
             "coverage": self.covered / self.estimates if self.estimates else None,
-            "half_width": None if math.isnan(self.half_width) else self.half_width,
+            "half_width": None if np.isnan(self.half_width) else self.half_width,
+            "floor": self.floor,
         }
 
 
@@ -69,17 +65,17 @@ def floor_of(answer: Answer, measure: MeasureSpec) -> float:
 
 
 def missing_keys(answer: Answer, scores: Mapping[str, Score]) -> int:
-    """How many keys the answer lacks, or shows without a value that some measure should have."""
-    lacking = answer.present & ~answer.shown
+    """How many keys are not in the answer, or in it without a value that some measure should have."""
+    missing = answer.present & ~answer.shown
     for name, score in scores.items():
-        lacking |= answer.shown & np.isnan(answer.estimates[name].value) & (score.errors > 0)
-    return int(lacking.sum())
+        missing |= answer.shown & np.isnan(answer.estimates[name].value) & (score.errors > 0)
+    return int(missing.sum())
 
 
 def measured(answer: Answer, exact: Answer, measure: MeasureSpec) -> Score:
     """Errors against the exact answer over its keys; both answers are over the same keys.
 
-    A key of the exact answer that the other lacks is an error of 1; two nulls are an error of 0. A key that
+    A key of the exact answer that the other does not show is an error of 1; two nulls are an error of 0. A key that
     only the shed answer has is not counted, but shows an error of 1.
     """
     floor = floor_of(exact, measure)
@@ -90,25 +86,24 @@ def measured(answer: Answer, exact: Answer, measure: MeasureSpec) -> Score:
     judged = exact.shown & ~np.isnan(truth)
     tested, inside = checked_intervals(truth, estimate.low, estimate.high)
     tested &= judged & answer.shown
-    ends = (np.where(answer.shown, end, np.nan)[judged] for end in (estimate.low, estimate.high))
-    overall = measured_accuracy(truth[judged], value[judged], *ends, floor=floor)
+    widths = half_widths(truth, estimate.low, estimate.high, floor)[judged & ~np.isnan(value)]
     every = errors[exact.shown]
     return Score(
         errors=np.where(answer.shown, errors, np.nan),
         every=every,
+        window=WindowErrors.of(every),
         estimates=int(tested.sum()),
         covered=int(inside[tested].sum()),
-        half_width=overall.half_width,
-        p95=overall.p95,
-        worst=float(every.max(initial=0.0)),
+        half_width=mean_half_width(widths),
+        floor=floor,
     )
 
 
 def expected(answer: Answer, measure: MeasureSpec) -> Score:
     """Errors as the intervals expect them: the mean of |error| under a normal law of the stated deviation.
 
-    p95 and worst are those of `claims`. No finite deviation is an error above MOST_EXPECTED. A null where the key has
-    no value to give is no error; one where the sample could not tell is an error of 1.
+    The summary is that of `claims`. No finite deviation is an error above MOST_EXPECTED. A null where the key has no
+    value to give is no error; one where the sample could not tell is an error of 1.
     """
     floor = floor_of(answer, measure)
     estimate = answer.estimates[measure.name]
@@ -118,17 +113,13 @@ def expected(answer: Answer, measure: MeasureSpec) -> Score:
     errors = np.where(np.isinf(estimate.deviation), errors, np.minimum(errors, MOST_EXPECTED))
     silent = answer.silent.get(measure.name, np.zeros_like(answer.shown))
     errors = np.where((estimate.deviation == 0) | np.isnan(estimate.value), np.where(silent, 1.0, 0.0), errors)
-    judged = answer.present & ~(answer.shown & np.isnan(estimate.value) & ~silent)
-    value = np.where(answer.shown, estimate.value, np.nan)[judged]
-    parts = (estimate.deviation[judged], estimate.low[judged], estimate.high[judged])
-    overall = estimated_accuracy(value, *parts, floor=floor)
-    told = claims(errors[judged & answer.shown], int((judged & ~answer.shown).sum()))
+    missing = answer.present & ~answer.shown
     return Score(
         errors=np.where(answer.shown, errors, np.nan),
         every=np.where(answer.shown, errors, 1.0)[answer.present],
+        window=claims(errors[answer.shown], int(missing.sum())),
         estimates=0,
         covered=0,
-        half_width=overall.half_width,
-        p95=told.p95,
-        worst=told.worst,
+        half_width=mean_half_width(half_widths(estimate.value, estimate.low, estimate.high, floor)[answer.shown]),
+        floor=floor,
     )

@@ -19,6 +19,7 @@ from shedding.answers.window import exact_window, shed_window
 from shedding.compare.experiment import Experiment, ExperimentScans, Leg, rates_by_slot
 from shedding.config import Settings
 from shedding.errors import DataError
+from shedding.estimates.accuracy import WindowErrors
 from shedding.ingest.side import Side, sides_of
 from shedding.keys import Keys, align
 from shedding.panes.scans import Scans
@@ -62,9 +63,10 @@ class Tally:
         widths = np.array(self.half_widths.get(measure, []))
         widths = widths[~np.isnan(widths)]
         estimates = self.estimates.get(measure, 0)
+        errors = WindowErrors.of(every).columns()
         return {
-            "mean_error": float(every.mean()) if every.size else None,
-            "p95_error": float(np.quantile(every, 0.95)) if every.size else None,
+            "mean_error": errors["mean_error"],
+            "p95_error": errors["p95_error"],
             "missing_keys": self.missing,
             "imputed_keys": self.imputed,
             "coverage": self.covered[measure] / estimates if estimates else None,

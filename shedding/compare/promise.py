@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy import special
 
-from shedding.compare.verification import STATISTICS
+from shedding.estimates.accuracy import STATISTICS
 from shedding.measures import CONFIDENCE
 from shedding.spec.times import UNITS
 

@@ -17,7 +17,7 @@ from scipy import special
 from shedding.answers.answer import Answer
 from shedding.answers.scores import Score, floor_of, measured
 from shedding.estimates import Estimate
-from shedding.estimates.accuracy import estimated_accuracy
+from shedding.estimates.accuracy import MEAN_OF_NORMAL, MISSING, STATISTICS
 from shedding.keys import align
 from shedding.measures import CONFIDENCE
 from shedding.panes.panes import MICROS
@@ -25,9 +25,6 @@ from shedding.spec.query import GateSpec, MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-
-STATISTICS = ("mean", "p95", "worst")
-"""What a gate may limit: these statistics of the relative errors of a window's keys."""
 
 SCHEMA = pa.schema([
     ("slot", pa.string()), ("window_start", MICROS), ("window_end", MICROS), ("measure", pa.string()),
@@ -86,19 +83,18 @@ def verified_window(
     score = measured(published, exact, measure)
     if not score.every.size:
         return None
-    truths = {"mean": float(score.every.mean()), "p95": score.p95, "worst": score.worst}
     row: dict[str, Any] = {
         "measure": measure.name,
         "keys": int(exact.shown.sum()),
         "missing_keys": int((exact.shown & ~published.shown).sum()),
-        "is_exact": score.estimates == 0 and score.worst == 0,
+        "is_exact": score.estimates == 0 and score.window.worst == 0,
         "interval_error": _interval_error(published, exact, measure),
         "estimates": score.estimates,
         "covered": score.covered,
         **_by_size(published, exact, measure),
     }
-    for statistic, truth in truths.items():
-        limit = limits.get(statistic)
+    for statistic in STATISTICS:
+        truth, limit = getattr(score.window, statistic), limits.get(statistic)
         row[f"{statistic}_truth"] = truth
         row[f"{statistic}_estimate"] = judged.get(f"{measure.name}_{statistic}_error")
         row[f"{statistic}_bound"] = judged.get(f"{measure.name}_{statistic}_bound")
@@ -134,8 +130,9 @@ def _interval_error(published: Answer, exact: Answer, measure: MeasureSpec) -> f
     if not judged.any():
         return None
     value = np.where(published.shown, estimate.value, np.nan)[judged]
-    parts = (part[judged] for part in (estimate.deviation, estimate.low, estimate.high))
-    return estimated_accuracy(value, *parts, floor=floor_of(exact, measure)).mean
+    scale = np.maximum(np.abs(value), floor_of(exact, measure))
+    relative = estimate.deviation[judged] / np.where(scale > 0, scale, 1.0)
+    return float(np.where(np.isnan(value), MISSING, MEAN_OF_NORMAL * relative).mean())
 
 
 def _by_size(published: Answer, exact: Answer, measure: MeasureSpec) -> dict[str, list[Any]]:

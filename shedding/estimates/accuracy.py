@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from shedding.errors import DataError
 from shedding.estimates.moments import Floats, Moments
 
 Flags = NDArray[np.bool_]
 
+STATISTICS = ("mean", "p95", "worst")
+"""What the gate limits; the order of `WindowErrors`."""
+MISSING = 1.0
+"""The relative error of a missing key."""
 TAIL = 0.95
 _HALVINGS = 45
 MEAN_OF_NORMAL = float(np.sqrt(2 / np.pi))
@@ -20,19 +23,42 @@ MEAN_OF_NORMAL = float(np.sqrt(2 / np.pi))
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
-    """Relative errors of one window's answer over its keys: mean, 95th percentile, worst; coverage and half-width.
+class WindowErrors:
+    """The relative errors of a window's keys, summarised: what runs, gate, audits, repairs and comparisons speak of.
 
-    `coverage` (share of intervals that hold the exact value) is nan where no exact value is known; `half_width` is
-    relative like the errors. `missing` counts keys without an answer.
+    Measured errors are summarised by `of`; the expected, claimed or bounded statistics of `shedding.risk` have the
+    same three names. nan where the window has no key.
     """
 
     mean: float
     p95: float
     worst: float
-    coverage: float
-    half_width: float
-    missing: int
+
+    @classmethod
+    def of(cls, errors: Floats, missing: int = 0) -> WindowErrors:
+        """Of the keys' errors and of `missing` keys more, each an error of 1.
+
+        Guarantee: NumPy's mean, quantile and maximum; an infinite error makes a statistic infinite, never nan.
+
+        >>> WindowErrors.of(np.array([0.0, 0.0, 0.0]), missing=1)
+        WindowErrors(mean=0.25, p95=0.8499999999999998, worst=1.0)
+        """
+        every = np.concatenate([errors, np.full(missing, MISSING)])
+        if not every.size:
+            return cls.unknown()
+        with np.errstate(invalid="ignore"):
+            p95 = float(np.quantile(every, TAIL))
+        return cls(float(every.mean()), np.inf if np.isnan(p95) else p95, float(every.max()))
+
+    @classmethod
+    def unknown(cls) -> WindowErrors:
+        """Those of a window without keys."""
+        return cls(np.nan, np.nan, np.nan)
+
+    def columns(self, suffix: str = "_error") -> dict[str, float | None]:
+        """By name, as a run's row holds them: `mean_error`, ...; None where unknown."""
+        values = {f"{name}{suffix}": getattr(self, name) for name in STATISTICS}
+        return {name: None if np.isnan(value) else value for name, value in values.items()}
 
 
 def pooled_spread(rows: Moments) -> float:
@@ -69,70 +95,25 @@ def checked_intervals(exact: Floats, low: Floats, high: Floats) -> tuple[Flags, 
     return np.asarray((high > low) | ~(inside | np.isnan(exact))), inside
 
 
-def measured_accuracy(
-    exact: Floats, value: Floats, low: Floats, high: Floats, *, weight: Floats | None = None, floor: float = 0.0
-) -> Accuracy:
-    """Accuracy against the exact answer, over its keys; `weight` None: each key alike, populations: by rows.
+def half_widths(value: Floats, low: Floats, high: Floats, floor: float | Floats = 0.0) -> Floats:
+    """Half of each interval's width over max(|value|, floor); nan for a key without a value.
 
-    A key without a value counts as an error of 1 and as not covered, and not in the half-width. Ends that miss the
-    exact value by rounding alone cover it. Guarantee: with equal weights mean and p95 are NumPy's.
+    Relative as `relative_errors` are: no width is 0, and without a floor a width around 0 is 1.
+
+    >>> half_widths(np.array([10.0, 0.0, 0.0]), np.array([9.0, 0.0, -3.0]), np.array([11.0, 0.0, 3.0]))
+    array([0.1, 0. , 1. ])
     """
-    weights = _weights(weight, exact)
-    if weights.sum() <= 0:
-        return Accuracy(0.0, 0.0, 0.0, np.nan, 0.0, 0)
-    errors = relative_errors(exact, value, floor)
-    given = ~np.isnan(value)
-    covered = given & checked_intervals(exact, low, high)[1]
-    scale = np.maximum(np.abs(exact), floor)
-    width = np.subtract(high, low, out=np.zeros_like(low), where=given & (high != low))
-    half = width / 2 / np.where(scale > 0, scale, 1.0)
-    return Accuracy(
-        mean=float(np.average(errors, weights=weights)),
-        p95=weighted_quantile(errors, weights, TAIL),
-        worst=float(errors.max()),
-        coverage=float(np.average(covered, weights=weights)),
-        half_width=_mean_of(half, weights * given),
-        missing=int(np.count_nonzero(~given)),
-    )
+    half = np.subtract(high, low, out=np.zeros_like(value), where=high != low) / 2  # infinite ends may be equal
+    scale = np.maximum(np.abs(value), floor)
+    with np.errstate(invalid="ignore"):  # an endless interval of an infinite value
+        relative = np.where(scale > 0, half / np.where(scale > 0, scale, 1.0), np.where(half > 0, 1.0, 0.0))
+    return np.where(np.isnan(value), np.nan, relative)
 
 
-def estimated_accuracy(
-    value: Floats, deviation: Floats, low: Floats, high: Floats, *, weight: Floats | None = None, floor: float = 0.0
-) -> Accuracy:
-    """Accuracy to be expected where no exact answer is known, the errors taken as normal with the given deviations.
-
-    mean = E|error| = sqrt(2 / pi) sd; p95 the 95 % quantile of |error| over keys and chance (the mixture of the keys'
-    half-normal laws); worst the largest half-width. Relative to max(|value|, floor). A key without a value counts
-    as an error of 1. Guarantee: right on average as far as the deviations are; audits tell (calibration).
-    """
-    weights = _weights(weight, value)
-    if weights.sum() <= 0:
-        return Accuracy(0.0, 0.0, 0.0, np.nan, 0.0, 0)
-    given = ~np.isnan(value)
-    scale = np.maximum(np.abs(np.where(given, value, 1.0)), floor)
-    scale = np.where(scale > 0, scale, 1.0)
-    relative = np.where(given, deviation, 0.0) / scale
-    half = np.subtract(high, low, out=np.zeros_like(low), where=given & (high != low)) / 2 / scale
-    return Accuracy(
-        mean=float(np.average(np.where(given, MEAN_OF_NORMAL * relative, 1.0), weights=weights)),
-        p95=mixture_quantile(np.where(given, relative, np.nan), weights),
-        worst=float(np.where(given, half, 1.0).max()),
-        coverage=np.nan,
-        half_width=_mean_of(half, weights * given),
-        missing=int(np.count_nonzero(~given)),
-    )
-
-
-def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
-    """Quantile of weighted values, linear between them; NumPy's default where weights are equal."""
-    order = np.argsort(values, kind="stable")
-    data, mass = values[order], weights[order]
-    data, mass = data[mass > 0], mass[mass > 0]
-    if data.size == 0:
-        raise DataError("a quantile of no values; leave windows without keys out")
-    place = np.cumsum(mass) - mass
-    span = mass.sum() - mass[-1]
-    return float(np.interp(level, place / span, data)) if span > 0 else float(data[-1])
+def mean_half_width(widths: Floats) -> float:
+    """Mean of the half-widths of the keys that have a value; nan where none has."""
+    known = widths[~np.isnan(widths)]
+    return float(known.mean()) if known.size else np.nan
 
 
 def mixture_quantile(deviation: Floats, weights: Floats) -> float:
@@ -152,16 +133,3 @@ def mixture_quantile(deviation: Floats, weights: Floats) -> float:
         share = np.average(np.where(missing, float(middle >= 1), inside), weights=weights)
         low, high = (middle, high) if share < TAIL else (low, middle)
     return high
-
-
-def _weights(weight: Floats | None, values: Floats) -> Floats:
-    weights = np.ones(values.shape) if weight is None else np.asarray(weight, dtype=np.float64)
-    if weights.shape != values.shape or np.any(weights < 0):
-        raise DataError(
-            f"weights {weights.shape} for {values.shape} keys must be one number, not negative, for each key"
-        )
-    return weights
-
-
-def _mean_of(values: Floats, weights: Floats) -> float:
-    return float(np.average(values, weights=weights)) if weights.sum() > 0 else np.nan

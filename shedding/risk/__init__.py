@@ -8,13 +8,11 @@ Pure NumPy and SciPy. What is guaranteed under which assumption: `shedding/risk/
 """
 
 from shedding.risk.bounds import WindowLaws, decided_by, window_laws
-from shedding.risk.claims import STATISTICS, Claims, claims
+from shedding.risk.claims import claims
 from shedding.risk.record import WindowRecord, window_record
 from shedding.risk.spots import SpotCheck, inclusion, spot_check, spot_keys
 
 __all__ = [
-    "STATISTICS",
-    "Claims",
     "SpotCheck",
     "WindowLaws",
     "WindowRecord",

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shedding.risk.claims import STATISTICS, Claims, claim, effective_keys
+from shedding.estimates.accuracy import STATISTICS, WindowErrors
+from shedding.risk.claims import claim, effective_keys
 from shedding.risk.law import ErrorLaw, fit_law
 from shedding.risk.record import WindowRecord
 from shedding.risk.spots import SpotCheck
@@ -38,9 +39,9 @@ class WindowLaws:
         reach = self.laws[STATISTICS.index(statistic)].reach(effective_keys(expected), risk)
         return claim(statistic, expected * reach, missing)
 
-    def bounds(self, expected: Floats, missing: int, risk: float) -> Claims:
+    def bounds(self, expected: Floats, missing: int, risk: float) -> WindowErrors:
         """The bounds of all statistics."""
-        return Claims(*(self.bound(statistic, expected, missing, risk) for statistic in STATISTICS))
+        return WindowErrors(*(self.bound(statistic, expected, missing, risk) for statistic in STATISTICS))
 
     def text(self) -> str:
         """As JSON, every digit kept."""
@@ -50,12 +51,12 @@ class WindowLaws:
     def of_text(cls, text: str | None) -> WindowLaws:
         """The inverse of `text`; of nothing, the laws that hold before any audit."""
         if text is None:
-            return window_laws([], Claims(np.nan, np.nan, np.nan))
+            return window_laws([], WindowErrors.unknown())
         return cls(tuple(ErrorLaw.of_text(one) for one in json.loads(text)))
 
 
 def window_laws(
-    audits: Sequence[Sequence[WindowRecord]], claimed: Claims, spots: SpotCheck | None = None
+    audits: Sequence[Sequence[WindowRecord]], claimed: WindowErrors, spots: SpotCheck | None = None
 ) -> WindowLaws:
     """The laws of a window with these claims, from the last audits' records and the slot's spot check.
 

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from shedding.estimates.accuracy import MEAN_OF_NORMAL, mixture_quantile
+from shedding.estimates.accuracy import MEAN_OF_NORMAL, MISSING, STATISTICS, WindowErrors, mixture_quantile
 
 Floats = NDArray[np.float64]
 
-STATISTICS = ("mean", "p95", "worst")
-"""What the gate limits; the order of `Claims`."""
-MISSING = 1.0
-"""The relative error of a key that the answer lacks."""
 _WIDEST = 2000
 """Keys of largest claims that the worst one is looked for among: the others would have to be wrong by far more."""
 _HALVINGS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """Claimed statistics of a window's relative errors; nan where the window has no key."""
-
-    mean: float
-    p95: float
-    worst: float
-
-
-def claims(expected: Floats, missing: int = 0) -> Claims:
+def claims(expected: Floats, missing: int = 0) -> WindowErrors:
     """The statistics that keys with these expected errors, E|error| of a normal law each, are claimed to have.
 
     mean: of the expectations. p95: over keys and chance. worst: the median of the largest error, keys taken as
@@ -38,8 +23,8 @@ def claims(expected: Floats, missing: int = 0) -> Claims:
     Guarantee: all three grow with every expected error, and in proportion where no key is missing.
     """
     if not expected.size + missing:
-        return Claims(np.nan, np.nan, np.nan)
-    return Claims(*(claim(statistic, expected, missing) for statistic in STATISTICS))
+        return WindowErrors.unknown()
+    return WindowErrors(*(claim(statistic, expected, missing) for statistic in STATISTICS))
 
 
 def claim(statistic: str, expected: Floats, missing: int = 0) -> float:

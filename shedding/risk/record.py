@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shedding.risk.claims import STATISTICS, claims, effective_keys
+from shedding.estimates.accuracy import STATISTICS, WindowErrors
+from shedding.risk.claims import claims, effective_keys
 
 Floats = NDArray[np.float64]
 _NORMAL = float(np.pi / 2 - 1)
@@ -66,12 +67,10 @@ def window_record(expected: Floats, errors: Floats) -> WindowRecord | None:
     expected, errors = expected[known], errors[known]
     if not np.any(expected > 0):
         return None
-    claimed = claims(expected)
-    true = (float(errors.mean()), float(np.quantile(errors, 0.95)), float(errors.max()))
     ratio = float(errors.sum() / expected.sum())
     spread = float(np.square(errors - ratio * expected).sum())
     level = ratio**2 * float(np.square(expected).sum())
     keys = effective_keys(expected)
     dispersion = spread / level * keys / max(keys - 1, 0.5) if level > 0 else _NORMAL  # the ratio was fitted to them
     dispersion = float(np.clip(dispersion, _NORMAL, 30.0))
-    return WindowRecord((claimed.mean, claimed.p95, claimed.worst), true, keys, dispersion)
+    return WindowRecord(astuple(claims(expected)), astuple(WindowErrors.of(errors)), keys, dispersion)

@@ -22,9 +22,9 @@ _PARTS = {
     "scan": tuple(f"_{part}" for part in (
         "n", "min", "max", "largest", "over_largest", "least", "over_least", "values", *_SUMS)),
     "runs": tuple(f"_{part}" for part in (
-        "mean_error", "p95_error", "worst_error", "coverage", "half_width", "audit_mean_error", "audit_p95_error",
-        "audit_worst_error", "audit_coverage", "audit_estimates", "mean_bound", "p95_bound", "worst_bound", "law",
-        "record", "spot_error", "spot_ratio", "decided_by")),
+        "mean_error", "p95_error", "worst_error", "coverage", "half_width", "floor", "audit_mean_error",
+        "audit_p95_error", "audit_worst_error", "audit_coverage", "audit_estimates", "mean_bound", "p95_bound",
+        "worst_bound", "law", "record", "spot_error", "spot_ratio", "decided_by")),
 }  # fmt: skip
 """What a table adds to a measure's name to name that measure's columns."""
 

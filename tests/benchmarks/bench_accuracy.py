@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 from shedding.allocation.budget import Budget
 from shedding.allocation.concept import Concept
 from shedding.estimates import Estimate, stratified_mean
-from shedding.estimates.accuracy import Accuracy, measured_accuracy
+from shedding.estimates.accuracy import (
+    WindowErrors,
+    checked_intervals,
+    half_widths,
+    mean_half_width,
+    relative_errors,
+)
 from shedding.estimates.moments import Moments
 from shedding.estimates.shrinkage import AuditRecord, History, Prior, calibrate, merge_records, shrink
 from shedding.policies import get_policy
@@ -43,6 +49,17 @@ PAGE = {
 """Mean errors of the recipe as the project was given them."""
 PLAIN = ("uniform", "proportional", "equal", "n ~ cv", "oracle")
 RECIPES = {"recipe": 1, "recipe, thresholds": 1, "recipe, 1 in 10": 10}
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """One window's errors, and of its bounded intervals the share that holds the truth and the mean half-width."""
+
+    errors: WindowErrors
+    coverage: float
+    half_width: float
+
+
 Outcome = tuple[str, float, str, Accuracy, float, float]
 
 
@@ -182,16 +199,14 @@ def _judged(truth: Truth, window: int, answer: Estimate, size: Floats) -> tuple[
     here = truth.exact.count[window] > 0
     exact = truth.exact.mean[window][here]
     value, low, high = answer.value[here], answer.low[here], answer.high[here]
-    overall = measured_accuracy(exact, value, low, high)
+    errors = WindowErrors.of(relative_errors(exact, value))
     bounded = np.isfinite(low) & np.isfinite(high)
     if not bounded.any():
-        return overall, 0.0, processed
-    held = measured_accuracy(exact[bounded], value[bounded], low[bounded], high[bounded])
-    return (
-        Accuracy(overall.mean, overall.p95, overall.worst, held.coverage, held.half_width, overall.missing),
-        float(bounded.mean()),
-        processed,
-    )
+        return Accuracy(errors, 0.0, 0.0), 0.0, processed
+    exact, value, low, high = exact[bounded], value[bounded], low[bounded], high[bounded]
+    covered = ~np.isnan(value) & checked_intervals(exact, low, high)[1]
+    widths = half_widths(exact, low, high)[~np.isnan(value)]
+    return Accuracy(errors, float(covered.mean()), mean_half_width(widths)), float(bounded.mean()), processed
 
 
 def _figures(found: list[Outcome]) -> dict[str, float]:
@@ -199,9 +214,9 @@ def _figures(found: list[Outcome]) -> dict[str, float]:
     weight = np.array([outcome[4] for outcome in found])
     bounded = max(float(weight.sum()), 1e-12)
     return {
-        "mean_error": float(np.mean([a.mean for a in accuracies])),
-        "p95": float(np.mean([a.p95 for a in accuracies])),
-        "p95_of_windows": float(np.quantile([a.mean for a in accuracies], 0.95)),
+        "mean_error": float(np.mean([a.errors.mean for a in accuracies])),
+        "p95": float(np.mean([a.errors.p95 for a in accuracies])),
+        "p95_of_windows": float(np.quantile([a.errors.mean for a in accuracies], 0.95)),
         "coverage": sum(a.coverage * w for a, w in zip(accuracies, weight, strict=True) if w > 0) / bounded,
         "windows_below_90": float(np.mean([a.coverage < 0.9 for a in accuracies])),
         "half_width": sum(a.half_width * w for a, w in zip(accuracies, weight, strict=True) if w > 0) / bounded,

@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from expectations.evidence import Evidence
-from expectations.observations import summarise
 from expectations.repair_plan import plan_repair
 from expectations.verdict import Check, Verdict
 from shedding.answers.answer import Answer
@@ -82,7 +81,8 @@ class Slot:
     @cached_property
     def bounds(self) -> pd.DataFrame:
         """Measure and bound of the mean error, a row for every window and measure."""
-        return summarise(self.evidence)[["measure", "mean_relative_error"]]
+        bounds = {name: [window.mean for window in windows] for name, windows in self.evidence.judged.items()}
+        return pd.DataFrame(bounds).melt(var_name="measure", value_name="mean_relative_error")
 
     def cells(self) -> Iterator[tuple[str, LegWindow, Answer]]:
         """Every measure that is estimated, window by window."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from expectations.evidence import doubled, positions
+from expectations.checks.unique_keys import repeated_rows
+from expectations.evidence import positions
 from shedding.errors import DataError
 
 LARGE = 2**53  # from here on a double no longer tells whole numbers apart
@@ -16,24 +17,24 @@ def rows(*keys: int | None, windows: int = 1) -> pa.Table:
     return pa.table({"window_start": pa.array(starts, pa.timestamp("us", "UTC")), "key": list(keys) * windows})
 
 
-def test_a_row_is_found_by_window_and_key_and_one_that_is_lacking_is_told() -> None:
-    found = positions(rows(1, None, 3, windows=2), rows(3, 1, None), ["key"])
-    assert found.tolist() == [1, 2, 0, -1, -1, -1]
+def test_a_row_is_matched_by_window_and_key_and_a_missing_one_is_marked() -> None:
+    places = positions(rows(1, None, 3, windows=2), rows(3, 1, None), ["key"])
+    assert places.tolist() == [1, 2, 0, -1, -1, -1]
 
 
 def test_large_whole_numbers_stay_apart_beside_a_null_key() -> None:
     keys = rows(LARGE, LARGE + 1, None)
     assert positions(keys, keys, ["key"]).tolist() == [0, 1, 2]
-    assert not doubled(keys, ["key"]).any()
+    assert not repeated_rows(keys, ["key"]).any()
 
 
-def test_a_key_twice_in_a_window_is_told_and_never_matched() -> None:
+def test_a_key_twice_in_a_window_is_marked_and_never_matched() -> None:
     twice = rows(1, None, 1, None, windows=2)
-    assert doubled(twice, ["key"]).tolist() == [False, False, True, True] * 2
+    assert repeated_rows(twice, ["key"]).tolist() == [False, False, True, True] * 2
     with pytest.raises(DataError, match="a leg holds a key twice in one window"):
         positions(twice, twice, ["key"])
 
 
 def test_nothing_beside_nothing_is_nothing() -> None:
     none = rows(1).slice(0, 0)
-    assert positions(none, none, ["key"]).tolist() == doubled(none, ["key"]).tolist() == []
+    assert positions(none, none, ["key"]).tolist() == repeated_rows(none, ["key"]).tolist() == []

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from expectations.evidence import Evidence, load_evidence
-from expectations.observations import judged_errors, summarise, window_laws_of
+from expectations.evidence import Evidence, judged_errors, load_evidence
+from expectations.observations import summarise
 from expectations.repair_plan import Repair, plan_repair
 from expectations.verdict import Check, Verdict
 from shedding.config import Settings
-from shedding.risk import STATISTICS
+from shedding.estimates.accuracy import STATISTICS
 from tests.expectations.answers import SLOT, Answer, make_query
 
 
 def evidence_of(settings: Settings, gate: dict[str, Any], **answer: Any) -> Evidence:
     query = make_query(gate)
     Answer(query, **answer).write(settings)
-    return load_evidence(settings, query, SLOT)
+    return load_evidence(settings, query, SLOT, "run")
 
 
 def plan(evidence: Evidence, *failed: str) -> Repair:
@@ -42,7 +42,7 @@ def test_the_worst_check_takes_every_key_over_its_limit(settings: Settings) -> N
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-def test_estimated_errors_are_mended_until_their_bound_is_within_the_limit(settings: Settings, statistic: str) -> None:
+def test_estimated_errors_are_fixed_until_their_bound_is_within_the_limit(settings: Settings, statistic: str) -> None:
     names, found = [f"k{i:02}" for i in range(40)], [0.02 * (1 + i % 7) for i in range(40)]
     check = f"{statistic}_relative_error"
     gate = {"mean_relative_error": None, check: 0.09 if statistic == "mean" else 0.4}
@@ -50,7 +50,7 @@ def test_estimated_errors_are_mended_until_their_bound_is_within_the_limit(setti
     assert summarise(evidence)[check].max() > gate[check]
     taken = {int(key[1:]) for key in keys(plan(evidence, check))}
     left = np.array([0.0 if i in taken else e for i, e in enumerate(found)])
-    laws = window_laws_of(evidence, "fare")[0]
+    laws = evidence.laws["fare"][0]
     assert 0 < len(taken) < 20
     assert getattr(judged_errors(left, 0, laws, 0.05), statistic) <= gate[check]
 
@@ -84,8 +84,7 @@ def test_broken_values_and_missing_keys_are_repaired(settings: Settings) -> None
 def test_missing_keys_come_from_the_exact_leg_and_without_one_from_the_whole_slot(settings: Settings) -> None:
     audited = evidence_of(settings, {})
     kept = audited.answer.filter(np.array(audited.answer["route"].to_pylist()) != "c")
-    lacking = Evidence(**{**audited.__dict__, "answer": kept})
-    assert keys(plan(lacking, "missing_keys")) == ["c"]
+    assert keys(plan(replace(audited, answer=kept), "missing_keys")) == ["c"]
     assert plan(evidence_of(settings, {}, missing=1, audited=False), "missing_keys").keys is None
 
 

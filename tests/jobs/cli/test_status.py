@@ -17,11 +17,11 @@ def test_a_query_that_never_ran_shows_as_empty(settings: Settings) -> None:
 
 def test_of_several_runs_of_a_slot_the_last_verdict_counts(settings: Settings) -> None:
     query = make_query()
-    Answer(query, errors=[0.9] * 4).write(settings)
+    Answer(query, errors=[0.9] * 4).write(settings, "first")
     judge(settings, query, SLOT, "first")
     judge(settings, query, SLOT, "first", attempt=1)
     assert query_status(settings, "fares")["last_verdict"] == "failed: mean_relative_error"
-    Answer(query).write(settings)
+    Answer(query).write(settings, "second")
     judge(settings, query, SLOT, "second")
     assert query_status(settings, "fares")["last_verdict"] == "passed"
 

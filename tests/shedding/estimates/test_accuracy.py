@@ -1,16 +1,15 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from shedding.errors import DataError
 from shedding.estimates.accuracy import (
+    WindowErrors,
     checked_intervals,
-    estimated_accuracy,
-    measured_accuracy,
+    half_widths,
+    mean_half_width,
     pooled_spread,
     relative_errors,
-    weighted_quantile,
 )
 from shedding.estimates.moments import Moments
 
@@ -31,69 +30,56 @@ def test_near_zero_errors_are_relative_to_the_spread_of_rows():
     assert relative_errors(np.array([0.1, 40.0]), np.array([1.1, 42.0]), spread) == pytest.approx([0.5, 0.05])
 
 
-def test_a_window_is_measured_over_the_keys_of_the_exact_answer():
-    value = np.array([11.0, np.nan, -5.0, 0.0])
-    found = measured_accuracy(EXACT, value, value - 0.5, value + 2)
-    assert found.mean == pytest.approx(1.1 / 4)
-    assert found.worst == 1
-    assert found.p95 == pytest.approx(np.quantile([0.1, 1, 0, 0], 0.95))
-    assert found.coverage == pytest.approx(0.5)  # 10 < 10.5 is missed, nan is missed
-    assert found.missing == 1
+def test_missing_keys_weigh_as_whole_errors() -> None:
+    window = WindowErrors.of(np.array([0.1, 0.0, 0.0]), missing=1)
+    assert window.mean == pytest.approx(1.1 / 4)
+    assert window.worst == 1
+    assert window.p95 == pytest.approx(np.quantile([0.1, 1, 0, 0], 0.95))
 
 
-def test_weights_by_rows_let_big_keys_speak():
-    value = np.array([11.0, 20.0])
-    found = measured_accuracy(EXACT[:2], value, value, value, weight=np.array([9.0, 1.0]))
-    assert found.mean == pytest.approx(0.09)
-    assert found.coverage == pytest.approx(0.1)
+@given(st.lists(st.floats(0, 10), max_size=40), st.integers(0, 5))
+def test_a_missing_key_is_a_key_with_an_error_of_one(errors: list[float], missing: int) -> None:
+    every = np.array(errors + [1.0] * missing)
+    window = WindowErrors.of(np.array(errors), missing)
+    if not every.size:
+        assert window.columns() == {"mean_error": None, "p95_error": None, "worst_error": None}
+        return
+    assert (window.mean, window.worst) == (every.mean(), every.max())
+    assert window.p95 == np.quantile(every, 0.95)
+    assert window.mean <= window.worst * (1 + 1e-12)
 
 
-def test_an_end_that_misses_by_rounding_alone_covers():
+def test_an_infinite_error_is_infinite_in_every_statistic_and_never_unknown() -> None:
+    window = WindowErrors.of(np.array([0.1, np.inf, np.inf]))
+    assert (window.mean, window.p95, window.worst) == (np.inf, np.inf, np.inf)
+
+
+def test_an_end_that_misses_by_rounding_alone_covers() -> None:
     third = np.array([1 / 3])
-    assert measured_accuracy(third, third + 1e-15, third + 1e-15, third + 1).coverage == 1
+    assert checked_intervals(third, third + 1e-15, third + 1)[1].all()
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.lists(st.floats(0, 10), min_size=1, max_size=40), st.floats(0.01, 0.99))
-def test_equal_weights_give_numpys_quantile(values, level):
-    data = np.array(values)
-    assert weighted_quantile(data, np.full(data.size, 3.0), level) == pytest.approx(np.quantile(data, level), abs=1e-9)
+def test_half_widths_are_relative_as_errors_are() -> None:
+    value = np.array([10.0, 0.0, 0.0, np.nan, 10.0])
+    low, high = np.array([8.0, 0.0, -1.0, 1.0, -np.inf]), np.array([12.0, 0.0, 1.0, 2.0, np.inf])
+    widths = half_widths(value, low, high)
+    assert widths[:3].tolist() == [0.2, 0.0, 1.0]
+    assert np.isnan(widths[3])
+    assert widths[4] == np.inf
+    assert half_widths(value, low, high, floor=20.0)[:3].tolist() == [0.1, 0.0, 0.05]
 
 
-def test_expected_errors_agree_with_measured_ones_where_the_deviations_are_true():
-    rng = np.random.default_rng(1)
-    exact = rng.uniform(50, 150, 20_000)
-    deviation = rng.uniform(0, 8, 20_000)
-    value = exact + rng.normal(0, 1, 20_000) * deviation
-    low, high = value - 1.96 * deviation, value + 1.96 * deviation
-    expected = estimated_accuracy(value, deviation, low, high)
-    measured = measured_accuracy(exact, value, low, high)
-    assert expected.mean == pytest.approx(measured.mean, rel=0.05)
-    assert expected.p95 == pytest.approx(measured.p95, rel=0.05)
-    assert expected.half_width == pytest.approx(measured.half_width, rel=0.05)
-    assert measured.coverage == pytest.approx(0.95, abs=0.01)
-    assert np.isnan(expected.coverage)
+def test_the_mean_half_width_is_over_the_keys_that_have_a_value() -> None:
+    assert mean_half_width(np.array([0.1, np.nan, 0.3])) == pytest.approx(0.2)
+    assert np.isnan(mean_half_width(np.array([np.nan])))
+    assert np.isnan(mean_half_width(np.empty(0)))
 
 
-def test_expected_errors_count_missing_keys_and_endless_intervals():
-    value, deviation = np.array([10.0, np.nan]), np.array([0.0, np.nan])
-    found = estimated_accuracy(value, deviation, value, value)
-    assert (found.mean, found.worst, found.missing) == (0.5, 1.0, 1)
-    assert found.p95 == pytest.approx(1)
-    endless = estimated_accuracy(np.ones(2), np.array([0.1, np.inf]), np.array([0.8, -np.inf]), np.array([1.2, np.inf]))
-    assert endless.p95 == np.inf
-    assert endless.mean == np.inf
-
-
-def test_a_window_without_keys_has_no_error():
-    nothing = np.empty(0)
-    assert measured_accuracy(nothing, nothing, nothing, nothing).mean == 0
-    assert estimated_accuracy(nothing, nothing, nothing, nothing).p95 == 0
-
-
-def test_weights_that_do_not_fit_the_keys_are_refused():
-    with pytest.raises(DataError, match="weights"):
-        measured_accuracy(EXACT, EXACT, EXACT, EXACT, weight=np.ones(3))
+@given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.floats(0, 1e6))
+def test_a_half_width_is_the_error_of_an_interval_end(value: float, half: float, floor: float) -> None:
+    exact, end = np.array([value]), np.array([value + half])
+    width = half_widths(exact, exact - (end - exact), end, floor)
+    assert width == pytest.approx(relative_errors(exact, end, floor), rel=1e-6, abs=1e-9)
 
 
 def test_an_infinite_value_is_held_by_itself_alone_and_without_error():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shedding.estimates.accuracy import MEAN_OF_NORMAL
-from shedding.risk.claims import STATISTICS, Claims, claim, claims, effective_keys
+from shedding.estimates.accuracy import MEAN_OF_NORMAL, STATISTICS, WindowErrors
+from shedding.risk.claims import claim, claims, effective_keys
 
 errors = st.lists(st.floats(0, 3, allow_subnormal=False), min_size=1, max_size=60).map(np.array)
 
@@ -37,7 +37,7 @@ def test_a_larger_error_lowers_no_claim(expected: np.ndarray, place: int) -> Non
 
 
 def test_a_missing_key_is_an_error_of_one_for_sure() -> None:
-    assert claims(np.zeros(3), 1) == Claims(0.25, pytest.approx(1.0, abs=1e-6), 1.0)
+    assert claims(np.zeros(3), 1) == WindowErrors(0.25, pytest.approx(1.0, abs=1e-6), 1.0)
     assert np.isnan(claims(np.zeros(0)).mean)
 
 

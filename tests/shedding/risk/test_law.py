@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shedding.risk import Claims, SpotCheck, WindowLaws, WindowRecord, window_laws, window_record
+from shedding.estimates.accuracy import WindowErrors
+from shedding.risk import SpotCheck, WindowLaws, WindowRecord, window_laws, window_record
 from shedding.risk.law import ErrorLaw, fit_law
 
 RISK, TRIALS = 0.05, 150
@@ -36,7 +37,7 @@ def over(audits: int, **how: float) -> dict[str, float]:
     return {name: count / TRIALS for name, count in above.items()}
 
 
-def _claims(expected: np.ndarray) -> Claims:
+def _claims(expected: np.ndarray) -> WindowErrors:
     from shedding.risk import claims
 
     return claims(expected)
@@ -81,7 +82,7 @@ def test_a_check_moves_the_bound_towards_what_it_measured(law: ErrorLaw, ratio: 
 
 def test_a_jump_that_no_audit_has_shown_is_believed_when_a_check_measures_it() -> None:
     quiet = [[WindowRecord((0.1, 0.3, 0.5), (0.1, 0.3, 0.5), 200.0, 1.0)] for _ in range(8)]
-    laws = {n: window_laws(quiet, Claims(0.1, 0.3, 0.5), SpotCheck(n, n, 4.0, 0.4)) for n in (5, 10, 20)}
+    laws = {n: window_laws(quiet, WindowErrors(0.1, 0.3, 0.5), SpotCheck(n, n, 4.0, 0.4)) for n in (5, 10, 20)}
     reach = {n: law.laws[0].reach(200, RISK) for n, law in laws.items()}
     assert min(reach.values()) > 3
     assert laws[20].laws[0].moved > 0.9
