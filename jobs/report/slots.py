@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from expectations.verdict import APPROVAL
 from shedding.compare.error_budget import Flags, Instants
-from shedding.risk import STATISTICS
+from shedding.estimates.accuracy import STATISTICS
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import parse_instant

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shedding import warehouse
 from shedding.config import Settings
-from shedding.risk import STATISTICS
+from shedding.estimates.accuracy import STATISTICS
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import parse_instant

@@ -282,6 +282,39 @@ def test_two_runs_of_the_same_slot_at_once(stage: Stage) -> None:
     assert stage.revision() == 3
 
 
+def test_overtaken_by_another_run(stage: Stage) -> None:
+    before = stage.seen()
+    stage.answer(values=[12.0] * 40, truth=[12.0] * 40).write(stage.settings, "slow")
+    fast = stage.run("fast", values=[12.0] * 40, truth=[12.0] * 40)
+    with pytest.raises(DataError, match="the newest answer is of run fast, not of slow"):
+        judge(stage.settings, stage.query, SLOT, "slow")
+    assert stage.seen().equals(before)
+    stage.publish(fast)
+    assert set(stage.seen()["run_id"].to_pylist()) == {"fast"}
+
+
+def test_a_repair_keeps_to_its_own_run_after_another_has_overtaken_it(mending: Stage) -> None:
+    broken = {"errors": [0.9] + [0.01] * 39, "truth": [19.0] + [10.1] * 39}
+    assert not mending.run("ours", **broken).passed
+    mending.answer(values=[99.0] * 40).write(mending.settings, "theirs")
+    verdict = mending.mend("ours")  # from the versions that its verdict names
+    mending.publish(verdict)
+    assert {row["fare"] for row in mending.seen().to_pylist() if not row["is_exact"]} == {10.0}
+    with pytest.raises(DataError, match="the newest answer is of run ours, not of theirs"):
+        judge(mending.settings, mending.query, SLOT, "theirs")
+
+
+def test_run_that_wrote_nothing(stage: Stage) -> None:
+    before = stage.seen()
+    with pytest.raises(DataError, match="the newest answer is of run good, not of crashed, which wrote none"):
+        judge(stage.settings, stage.query, SLOT, "crashed")
+    with pytest.raises(DataError, match="let the gate judge it first"):
+        read_verdict(stage.settings, "fares", SLOT, "crashed")
+    assert stage.seen().equals(before)
+    stage.publish(stage.run("crashed"))
+    assert stage.revision() == 2
+
+
 def test_late_verdict_of_an_older_answer(stage: Stage) -> None:
     judged = stage.run("judged", values=[12.0] * 40, truth=[12.0] * 40)
     stage.answer(values=[99.0] * 40).write(stage.settings, "unjudged")
