@@ -18,6 +18,7 @@ from shedding.errors import ConfigError
 from shedding.job_environment import foreign_names
 from shedding.spark.conf import spark_conf
 
+PROJECT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
 CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 LONG_LIVED = "-XX:+UseSerialGC -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
@@ -58,4 +59,6 @@ class SparkServer:
         """A job's environment: nothing of Airflow's, and the token where no list of processes shows it."""
         foreign = set(foreign_names(os.environ, self.settings.job_variables))
         own = {name: value for name, value in os.environ.items() if name not in foreign}
-        return {**own, "SPARK_CONNECT_AUTHENTICATE_TOKEN": self.token, "PYSPARK_PYTHON": sys.executable}
+        path = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))  # of its Python workers
+        ours = {"SPARK_CONNECT_AUTHENTICATE_TOKEN": self.token, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
+        return {**own, **ours}

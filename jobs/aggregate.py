@@ -106,7 +106,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         settings = Settings.load()
         catalog = load_catalog(settings.specs)
-        with spark_session(settings, f"aggregate {arguments.query} {format_instant(arguments.slot)}") as spark:
+        with spark_session(
+            settings, f"aggregate {arguments.query} {format_instant(arguments.slot)}", shared=True
+        ) as spark:
             print(aggregate(spark, settings, catalog, arguments.query, arguments.slot, arguments.run_id))
     except SluiceError as error:
         return reported(error)

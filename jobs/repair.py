@@ -281,7 +281,7 @@ def repair_slot(settings: Settings, catalog: Catalog, query: str, slot: int, run
     started: list[SparkSession] = []
 
     def session() -> SparkSession:
-        started.append(start_session(settings, f"repair {query} {format_instant(slot)}"))
+        started.append(start_session(settings, f"repair {query} {format_instant(slot)}", shared=True))
         return started[0]
 
     try:

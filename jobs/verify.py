@@ -228,7 +228,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with ExitStack() as stack:
 
             def spark() -> SparkSession:
-                return stack.enter_context(spark_session(settings, f"verify {arguments.query}"))
+                return stack.enter_context(spark_session(settings, f"verify {arguments.query}", shared=True))
 
             span = arguments.start, arguments.end
             found = verify(spark, settings, catalog, arguments.query, span, arguments.run_id, arguments.sample or None)

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     with ExitStack() as stack, Progress(f"run {query.name}", total=len(slots)) as progress:
 
         def spark() -> SparkSession:
-            return stack.enter_context(spark_session(settings, f"sluice run {query.name}"))
+            return stack.enter_context(spark_session(settings, f"sluice run {query.name}", shared=True))
 
         for slot in slots:
             progress.step(f"slot {format_instant(slot)}")

@@ -23,12 +23,13 @@ from shedding.spark.gateway import start_jvm
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
-def start_session(settings: Settings, name: str) -> SparkSession:
+def start_session(settings: Settings, name: str, *, shared: bool = False) -> SparkSession:
     """A session with Delta, in UTC; ConfigError where Java is missing.
 
-    Under spark-submit the JVM is there already and its configuration wins.
+    Under spark-submit the JVM is there already and its configuration wins. Work that may be `shared` is done by the
+    Spark that is up already, where there is one.
     """
-    if settings.connected:
+    if shared and settings.connected:
         return connect(settings.connect_url)
     conf = {"spark.app.name": name, "spark.master": settings.master, **spark_conf(settings)}
     builder = SparkSession.builder
@@ -59,10 +60,10 @@ def _say_errors_once() -> None:
 
 
 @contextmanager
-def spark_session(settings: Settings, name: str) -> Iterator[SparkSession]:
+def spark_session(settings: Settings, name: str, *, shared: bool = False) -> Iterator[SparkSession]:
     """A session that is stopped at the end, unless it was there before (a test's, a notebook's)."""
     existing = SparkSession.getActiveSession()
-    session = existing or start_session(settings, name)
+    session = existing or start_session(settings, name, shared=shared)
     try:
         yield session
     except KeyboardInterrupt:

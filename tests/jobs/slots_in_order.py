@@ -79,7 +79,7 @@ def main(directory: Path, connect_url: str, slots: list[int]) -> None:
     from shedding.spark.session import start_session
 
     settings = build(directory).model_copy(update={"connect_url": connect_url})
-    spark = start_session(settings, "slots in order")
+    spark = start_session(settings, "slots in order", shared=True)
     run_slots(lambda: spark, settings, slots, f"process-{slots[0]}")
     spark.stop()
 
