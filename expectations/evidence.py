@@ -14,6 +14,7 @@ from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.estimates.accuracy import WindowErrors
 from shedding.keys import align
+from shedding.planning.slot_plan import SlotPlan, by_calendar, recorded
 from shedding.risk import WindowLaws, claims
 from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.query import QuerySpec
@@ -148,7 +149,7 @@ def load_evidence(
     written = runs.read(where, version=runs_version)
     published = written.filter(pc.equal(written["published"], True)).sort_by("window_start")
     require_own_run(query, slot, published, run_id)
-    leg = _only_leg(query, slot, published)
+    leg = _only_leg(query, slot, published, recorded(settings, query, slot))
     results_version = published["results_version"][0].as_py()
     rows = results.read(where, version=results_version)
     exact = rows.filter(pc.equal(rows["leg"], "exact"))
@@ -193,16 +194,16 @@ def positions(rows: pa.Table, others: pa.Table, keys: list[str]) -> Array:
     return place[numbers_of_rows]
 
 
-def _only_leg(query: QuerySpec, slot: int, published: pa.Table) -> str:
+def _only_leg(query: QuerySpec, slot: int, published: pa.Table, plan: SlotPlan | None) -> str:
     where = f"runs/{query.name}, slot {slot_name(slot)}"
     remedy = _remedy(query, slot)
     legs = sorted(set(published["leg"].to_pylist()))
     if len(legs) != 1:
         raise DataError(f"{where}: {len(legs)} published legs ({', '.join(legs) or 'none'}), wanted one; {remedy}")
     windows = [int(start) for start in micros(published["window_start"])]
-    wanted = [start for start, _ in query.timeline.windows(slot)]
+    wanted = list((plan or by_calendar(query, slot)).kept)
     if windows != wanted:
-        raise DataError(f"{where}: {len(windows)} windows, the specification has {len(wanted)} in it; {remedy}")
+        raise DataError(f"{where}: {len(windows)} windows, the slot keeps {len(wanted)}; {remedy}")
     require_own_specification(query, slot, published)
     return str(legs[0])
 

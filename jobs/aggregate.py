@@ -55,19 +55,27 @@ def aggregate(
     Guarantee: the rows of results are a function of the visible raw rows and the specification, the same
     bits whatever ran before, in whatever order, on however many cores.
     """
+    from shedding.answers.kept import answer_kept
     from shedding.answers.slot import answer_slot
+    from shedding.ingest.side import sides_of
+    from shedding.planning.slot_plan import settle_plan
     from shedding.scan.spark_scans import SlotScan
 
     started = time.monotonic()
     spec = catalog.query(query)
     require_rows(settings, spec, slot)
-    made = answer_slot(settings, catalog, spec, slot, SlotScan(spark, settings, spec))
+    plan = settle_plan(settings, spec, slot, run_id)
+    scans = SlotScan(spark, settings, spec)
+    if spec.shed.windows is None:
+        made = answer_slot(settings, catalog, spec, slot, scans)
+    else:
+        made = answer_kept(spec, plan, sides_of(settings, catalog, spec)[0], scans)
     seconds = time.monotonic() - started
     results_version, runs_version = made.write(settings, run_id, seconds)
     return AggregateReport(
         results_version=results_version,
         runs_version=runs_version,
-        windows=len(spec.timeline.windows(slot)),
+        windows=len(plan.kept),
         keys=made.shown_keys,
         audited=made.audited,
         processed_rows=made.processed_rows,

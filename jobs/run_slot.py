@@ -28,10 +28,13 @@ class Outcome:
     published: bool
     repaired: bool
     version: int
-    findings: str
+    findings: str = ""
     advice: Sequence[str] = ()
+    dropped: str = ""
 
     def __str__(self) -> str:
+        if self.dropped:
+            return f"all windows dropped, nothing read ({self.dropped})"
         what = "published" if self.published else "quarantined"
         repaired = " after repair" if self.repaired else ""
         return f"{what}{repaired} (version {self.version}){': ' + self.findings if self.findings else ''}"
@@ -64,7 +67,14 @@ def require_raw(settings: Settings, catalog: Catalog, query: str, slots: Sequenc
 
 
 def run_slot(
-    spark: Callable[[], SparkSession], settings: Settings, catalog: Catalog, query: str, slot: int, run_id: str
+    spark: Callable[[], SparkSession],
+    settings: Settings,
+    catalog: Catalog,
+    query: str,
+    slot: int,
+    run_id: str,
+    *,
+    fill: bool = False,
 ) -> Outcome:
     """Compute, judge and publish one slot; a slot that fails its gate even after repair is quarantined.
 
@@ -72,10 +82,16 @@ def run_slot(
     """
     from expectations.gate import judge
     from jobs.aggregate import aggregate
-    from jobs.publish import publish, quarantine
+    from jobs.publish import drop_slot, publish, quarantine
     from jobs.repair import repair
+    from shedding.planning.slot_plan import settle_plan
 
     spec = catalog.query(query)
+    plan = settle_plan(settings, spec, slot, run_id, fill=fill)
+    if not plan.kept:
+        return Outcome(
+            published=True, repaired=False, version=drop_slot(settings, spec, slot, run_id), dropped=plan.reason
+        )
     made = aggregate(spark(), settings, catalog, query, slot, run_id)
     verdict = judge(settings, spec, slot, run_id)
     repaired = False

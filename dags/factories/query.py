@@ -29,7 +29,7 @@ def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
         max_active_runs=2,
         tags=["query", query.shed.policy, query.dataset, *query.tags],
         default_args={"owner": query.owner},
-        params={"slot": Param(None, type=["null", "string"], description="start of the slot, ISO; else the run's own")},
+        params=_params(query),
         user_defined_macros={"slot_of_run": slot_tasks.slot_name_of(query)},
         doc_md=query_page(query),
     ) as dag:
@@ -40,11 +40,23 @@ def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
         quarantine = slot_tasks.quarantine(query, settings, trigger_rule=ONE_UPSTREAM)
         remedy = _remedy(query, catalog, settings)
         gate = slot_tasks.gate(query, settings, "gate", failed=remedy[0].task_id if remedy else "quarantine")
-        wait >> aggregate >> gate >> publish
+        if query.shed.windows is None:
+            wait >> aggregate
+        else:
+            wait >> slot_tasks.plan(query, settings) >> [aggregate, slot_tasks.drop(query, settings)]
+        aggregate >> gate >> publish
         chain(gate, *remedy, quarantine)
         if remedy:
             remedy[-1] >> publish
     return dag
+
+
+def _params(query: QuerySpec) -> dict[str, Param]:
+    """What a run may be told in the UI."""
+    params = {"slot": Param(None, type=["null", "string"], description="start of the slot, ISO; else the run's own")}
+    if query.shed.windows is not None:
+        params["fill"] = Param(False, type="boolean", description="compute the windows that would be dropped, too")
+    return params
 
 
 def _remedy(query: QuerySpec, catalog: Catalog, settings: Settings) -> list[Any]:

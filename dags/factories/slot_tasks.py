@@ -62,6 +62,36 @@ def wait_for_raw(query: QuerySpec, catalog: Catalog, settings: Settings) -> Any:
     return wait()
 
 
+def plan(query: QuerySpec, settings: Settings) -> Any:
+    """Settle which windows the slot computes, without a JVM; go on to `aggregate`, or to `drop` where it is none."""
+
+    @task.branch(task_id="plan", **RETRIES)
+    @final_errors
+    def plan_slot() -> str:
+        from shedding.planning.slot_plan import settle_plan
+
+        slot, run_id = _this_slot(query)
+        fill = bool(get_current_context()["params"].get("fill"))
+        made = settle_plan(settings, query, slot, run_id, fill=fill)
+        print(f"{len(made.kept)} of {len(made.windows)} windows are computed: {made.reason}")
+        return "aggregate" if made.kept else "drop"
+
+    return plan_slot()
+
+
+def drop(query: QuerySpec, settings: Settings) -> Any:
+    """Write down that all windows of the slot are dropped; nothing was read."""
+
+    @task(task_id="drop", **RETRIES)
+    @final_errors
+    def drop_windows() -> None:
+        from jobs.publish import drop_slot
+
+        drop_slot(settings, query, *_this_slot(query))
+
+    return drop_windows()
+
+
 def gate(query: QuerySpec, settings: Settings, task_id: str, failed: str) -> Any:
     """Judge the slot and go on to `publish`, or to `failed`."""
 

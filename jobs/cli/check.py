@@ -53,6 +53,8 @@ def notes(catalog: Catalog, settings: Settings) -> Iterator[str]:
                 f"{format_duration(size)}: windows with gaps, rows between them are never read"
             )
         yield from (f"queries/{name}.yaml: {note}" for note in _ignored(query))
+        if query.shed.windows is not None:
+            yield f"queries/{name}.yaml: shed.windows: {query.shed.windows.advice(size, slide)}"
         for dataset in _uncounted(query, catalog, settings):
             yield (
                 f"queries/{name}.yaml: rows of {dataset} that arrived before this query have no counts of its keys: "

@@ -22,6 +22,7 @@ def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = subparsers.add_parser("run", help="aggregate, gate and publish every slot in [from, to)")
     parser.add_argument("query", metavar="QUERY")
     add_interval(parser, required=True)
+    parser.add_argument("--fill", action="store_true", help="compute the windows that shed.windows drops, too")
     parser.set_defaults(run=run)
 
 
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
         for slot in slots:
             progress.step(f"slot {format_instant(slot)}")
-            outcome = run_slot(spark, settings, catalog, query.name, slot, run_id)
+            outcome = run_slot(spark, settings, catalog, query.name, slot, run_id, fill=arguments.fill)
             refused += not outcome.published
             advice |= dict.fromkeys(outcome.advice)
             print(f"{format_instant(slot)}  {outcome}")

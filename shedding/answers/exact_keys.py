@@ -48,7 +48,7 @@ def exact_rows(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: pa.T
         part = scanned.filter(inside)
         panes.append(Scanned(part, query.group_by, None).panes(None, query.measures, None))
     run = PaneRun(panes, query.group_by)
-    whole = whole_values(query, narrow, scans, slot, run.keys)
+    whole = whole_values(query, narrow, scans, query.timeline.windows(slot), run.keys)
     windows = []
     for start, end in query.timeline.windows(slot):
         answer: Answer = exact_answer(run.window(start, end), query.measures, whole.get(start, {}))

@@ -164,7 +164,8 @@ class SlotWork:
             leg: [PaneRun([side[s][leg] for s in slots], keys.names, [keys]) for side in panes] for leg in self.legs
         }
         audit = EXACT in self.legs
-        whole = whole_values(self.query, self.sides[0], self.scans, self.slot, keys) if audit else {}
+        spans = self.query.timeline.windows(self.slot)
+        whole = whole_values(self.query, self.sides[0], self.scans, spans, keys) if audit else {}
         learnt = [self._learnt(number, keys) for number in range(len(self.sides))] if learns else None
         windows: list[LegWindow] = []
         for start, end in self.query.timeline.windows(self.slot):

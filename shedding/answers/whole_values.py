@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -10,14 +12,16 @@ from shedding.ingest.side import Side
 from shedding.keys import Keys, align
 from shedding.panes.scans import Scans
 from shedding.spec.query import QuerySpec
+from shedding.spec.timeline import Block
 
 Floats = npt.NDArray[np.float64]
 
 
-def whole_values(query: QuerySpec, side: Side, scans: Scans, slot: int, keys: Keys) -> dict[int, dict[str, Floats]]:
+def whole_values(
+    query: QuerySpec, side: Side, scans: Scans, windows: Sequence[Block], keys: Keys
+) -> dict[int, dict[str, Floats]]:
     """window start -> measure -> values over `keys` (nan where a key has none); empty for queries without such."""
     measures = [m for m in query.measures if m.traits.whole]
-    windows = query.timeline.windows(slot)
     found: dict[int, dict[str, Floats]] = {}
     if not measures or not windows:
         return found

@@ -170,7 +170,7 @@ def _tallies(
         def runs(leg: str, needed: Sequence[int] = needed) -> list[PaneRun]:
             return [PaneRun([e.kept[s, leg] for s in needed], names, [keys]) for e in experiments]
 
-        whole, exact_runs = whole_values(query, side, scans, slot, keys), runs(EXACT)
+        whole, exact_runs = whole_values(query, side, scans, timeline.windows(slot), keys), runs(EXACT)
         exact = {
             w: exact_window(query, by_side, [run.window(*w) for run in exact_runs], whole.get(w[0], {}))
             for w in timeline.windows(slot)

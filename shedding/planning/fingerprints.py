@@ -7,12 +7,15 @@ ones of now.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from shedding.ingest.side import Side
 from shedding.planning.audit_plan import RECORD_SLOTS, AuditPlan
 from shedding.planning.drift_audits import AuditPlans
 from shedding.spec.fingerprints import digest
 from shedding.spec.query import EXACT, QuerySpec
+from shedding.stretches import Stretches
 
 
 def slots_behind(plans: AuditPlans, slot: int, leg: str) -> list[int]:
@@ -50,6 +53,11 @@ def raw_fingerprint(plans: AuditPlans, slot: int, leg: str) -> str:
     if leg != EXACT and plans.query.audit.drift_limit is not None:
         content.append(plans.at(slot).is_audited(slot))
     return digest(content)
+
+
+def kept_fingerprint(sides: Sequence[Side], stretches: Stretches) -> str:
+    """Of the visible rows in the kept windows of a slot: rows that only dropped windows hold change nothing."""
+    return digest([[start, end, *(side.fingerprint(start, end) for side in sides)] for start, end in stretches])
 
 
 def _answered_from(query: QuerySpec, plan: AuditPlan, slot: int) -> set[int]:

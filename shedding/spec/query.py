@@ -260,6 +260,18 @@ class QuerySpec(Spec):
         return self
 
     @model_validator(mode="after")
+    def _window_drops_fit(self) -> QuerySpec:
+        if self.shed.windows is None:
+            return self
+        if self.join is not None:
+            raise ValueError("shed.windows and join do not go together yet; remove one of them")
+        if self.gate.on_failure in ("repair", "widen"):
+            raise ValueError(
+                f"gate.on_failure is {self.gate.on_failure}, and kept windows are exact; write quarantine or ask"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _names_fit(self) -> QuerySpec:
         names = [measure.name for measure in self.measures]
         doubled = [name for name in names if names.count(name) > 1]

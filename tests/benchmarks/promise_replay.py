@@ -139,7 +139,10 @@ class Replay:
     def _exact(self, slot: int, windows: Sequence[LegWindow], exact: ExactPanes, scans: RowsScans) -> list[Answer]:
         query, keys = self.query, windows[0].answer.sample.keys
         panes = [exact.exact(one) for one in query.timeline.slots_needed(slot)]
-        run, whole = PaneRun(panes, keys.names, [keys]), whole_values(query, exact.side, scans, slot, keys)
+        run, whole = (
+            PaneRun(panes, keys.names, [keys]),
+            whole_values(query, exact.side, scans, query.timeline.windows(slot), keys),
+        )
         spans = [(window.answer.sample.start, window.answer.sample.end) for window in windows]
         return [
             exact_window(query, [query.measures], [run.window(*span)], whole.get(span[0], {})) for span in spans

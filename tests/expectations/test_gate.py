@@ -305,7 +305,7 @@ def test_a_page_loads_and_runs_nothing(settings: Settings) -> None:
 
 def test_runs_that_lack_a_window_are_refused_with_the_remedy(settings: Settings) -> None:
     Answer(make_query()).write(settings)
-    with pytest.raises(DataError, match="2 windows, the specification has 4 in it; run `sluice run fares"):
+    with pytest.raises(DataError, match="2 windows, the slot keeps 4; run `sluice run fares"):
         judge(settings, make_query(window={"size": "15 minutes"}), SLOT, "run")
 
 
