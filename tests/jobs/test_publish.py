@@ -246,20 +246,25 @@ def table_version(settings: Settings) -> int:
     return version
 
 
-def _publish_often(settings: Settings, run_id: str) -> None:
-    query = make_query()
+def _judged_run(settings: Settings, run_id: str) -> Verdict:
+    """The verdict on an answer that the run wrote itself."""
+    Answer(make_query()).write(settings, run_id)
     versions = [Table(settings.table(t, "fares")).version() or 0 for t in ("results", "runs")]
     verdict = Verdict("fares", SLOT, run_id, 0, "uniform", versions[0], versions[1], (GOOD,))
     write_verdict(settings, verdict)
+    return verdict
+
+
+def _publish_often(settings: Settings, verdict: Verdict) -> None:
     for _ in range(4):
-        publish(settings, query, SLOT, verdict, run_id)
+        publish(settings, make_query(), SLOT, verdict, verdict.run_id)
 
 
 @pytest.mark.slow
 def test_racing_publishers_of_one_slot_never_share_a_revision(settings: Settings) -> None:
-    Answer(make_query()).write(settings)
+    verdicts = [_judged_run(settings, run_id) for run_id in ("left", "right")]
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        pool.starmap(_publish_often, [(settings, "left"), (settings, "right")])
+        pool.starmap(_publish_often, [(settings, verdict) for verdict in verdicts])
     table = DeltaTable(published(settings).uri)
     assert set(published(settings).read()["revision"].to_pylist()) == {8}
     seen = [set(published(settings).read(version=v)["revision"].to_pylist()) for v in range(1, table.version() + 1)]
