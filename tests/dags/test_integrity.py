@@ -202,12 +202,13 @@ def test_so_it_is_where_the_driver_runs_on_kubernetes(
 
 
 @pytest.mark.airflow
-def test_the_happy_path_of_a_query_starts_one_jvm(parsed: dict[str, Any]) -> None:
+def test_the_happy_path_of_a_query_uses_spark_once_and_the_one_that_is_up(parsed: dict[str, Any]) -> None:
     for dag_id, dag in parsed["dags"].items():
         if not dag_id.startswith("query_"):
             continue
         happy = [dag["tasks"][name] for name in ("wait_for_raw", "aggregate", "gate", "publish")]
-        assert [task["type"] for task in happy].count("SparkJob") == 1, dag_id
+        kinds = [task["type"] for task in happy]
+        assert (kinds.count("ConnectedJob"), kinds.count("SparkJob")) == (1, 0), dag_id
         assert dag["tasks"]["aggregate"]["pool"] == "spark"
         assert dag["tasks"]["wait_for_raw"]["downstream"] == ["aggregate"]
         assert dag["tasks"]["wait_for_raw"]["mode"] == "reschedule"
