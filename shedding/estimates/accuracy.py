@@ -40,8 +40,9 @@ class WindowErrors:
 
         Guarantee: NumPy's mean, quantile and maximum; an infinite error makes a statistic infinite, never nan.
 
-        >>> WindowErrors.of(np.array([0.0, 0.0, 0.0]), missing=1)
-        WindowErrors(mean=0.25, p95=0.8499999999999998, worst=1.0)
+        >>> errors = WindowErrors.of(np.array([0.0, 0.0, 0.0]), missing=1)
+        >>> errors.mean, round(errors.p95, 2), errors.worst
+        (0.25, 0.85, 1.0)
         """
         every = np.concatenate([errors, np.full(missing, MISSING)])
         if not every.size:

@@ -37,7 +37,7 @@ def test_the_recipe_is_within_a_tenth_of_its_figures_and_plain_means_are_where_t
     outcomes = replay(stream_of("green week", STREAMS["green week"](data_dir)), seed=1)
 
     def mean_error(variant, budget):
-        return np.mean([o[3].mean for o in outcomes if o[1] == budget and o[2] == variant])
+        return np.mean([o[3].errors.mean for o in outcomes if o[1] == budget and o[2] == variant])
 
     for budget, figure in zip(BUDGETS, PAGE["green week"], strict=True):
         assert mean_error("recipe", budget) < 1.1 * figure

@@ -41,7 +41,11 @@ def run_with(monkeypatch: pytest.MonkeyPatch, catalog: Catalog, verdicts: list[b
         "expectations.gate": {"judge": judge},
         "jobs.aggregate": {"aggregate": step("aggregate", SimpleNamespace(advice=["write near_zero: true"]))},
         "jobs.repair": {"repair": step("repair")},
-        "jobs.publish": {"publish": step("publish"), "quarantine": step("quarantine")},
+        "jobs.publish": {
+            "publish": step("publish"),
+            "quarantine": step("quarantine"),
+            "drop_slot": step("drop"),
+        },
     }
     for name, content in stubs.items():
         monkeypatch.setitem(sys.modules, name, SimpleNamespace(**content))
