@@ -95,7 +95,7 @@ class GateCheck(ABC):
 
     def blame(self, board: Board, limit: float) -> None:
         """Choose the fewest keys, on top of those chosen before, that must be exact for it to pass."""
-        raise NotImplementedError(f"{self.key} blames no key")
+        raise TypeError(f"{self.key} blames no key")
 
     def fixed(self, board: Board, limit: float) -> bool:
         """Whether it passes once the chosen keys are exact."""
