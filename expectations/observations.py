@@ -6,7 +6,7 @@ import pandas as pd
 
 from expectations.checks import limits_of
 from expectations.evidence import Evidence
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.times import format_instant
 
 

@@ -11,7 +11,7 @@ from expectations.checks import Finding, GateCheck, limits_of
 from expectations.evidence import Evidence
 from expectations.sentences import SHAPES
 from expectations.verdict import Check
-from shedding.spec.query import GateSpec
+from shedding.spec.gate import GateSpec
 
 IDLE = "not judged: nothing to look at in this slot"
 

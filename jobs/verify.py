@@ -32,7 +32,7 @@ from shedding.planning.drift_audits import AuditPlans
 from shedding.planning.fingerprints import raw_fingerprint
 from shedding.spec import Catalog, QuerySpec, load_catalog
 from shedding.spec.fingerprints import digest, spec_fingerprint
-from shedding.spec.query import EXACT
+from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant, parse_instant
 

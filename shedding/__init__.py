@@ -5,6 +5,7 @@ The rooms, each the answer to one question; a room looks only at rooms above it 
     (top)      the words that everybody uses: errors, config, fields, keys, rates, stretches, tables, warehouse
     dropping   which windows are left out under overload? rules, and a calendar in NumPy
     allocation  which rates give the least error within a budget? NumPy only
+    patterns   which item sets are frequent? NumPy only
     policies   which share of each key is kept? A policy a file, with its options
     spec       what may I write in YAML?
     load       what does a row cost, and how long may its work wait? NumPy only

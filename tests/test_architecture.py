@@ -13,7 +13,7 @@ import pytest
 
 import shedding
 from shedding.spec.aggregates import AGGREGATES
-from shedding.spec.query import GateSpec
+from shedding.spec.gate import GateSpec
 
 ROOT = Path(__file__).resolve().parent.parent
 ABOVE = ("expectations", "jobs", "infra", "dags")
@@ -22,6 +22,7 @@ TOP = "(top)"
 PURE = {
     "dropping": {"numpy"},
     "allocation": {"numpy"},
+    "patterns": {"numpy"},
     "policies": {"pydantic"},
     "load": {"numpy"},
     "estimates": {"numpy", "scipy"},

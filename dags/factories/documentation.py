@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shedding.spec import Catalog, DatasetSpec, QuerySpec
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.times import format_duration
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 
 from expectations.checks.check import Finding, GateCheck
-from shedding.spec.query import GateSpec
+from shedding.spec.gate import GateSpec
 
 __all__ = ["Finding", "GateCheck", "all_checks", "limits_of"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from expectations.checks.check import GateCheck
 from expectations.evidence import Array, Evidence, micros
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.times import format_duration
 
 

@@ -11,7 +11,8 @@ import pandas as pd
 
 from expectations.evidence import Array, Evidence
 from expectations.repair_board import Board
-from shedding.spec.query import GateSpec, MeasureSpec
+from shedding.spec.gate import GateSpec
+from shedding.spec.measure import MeasureSpec
 
 Shape = Literal["column_max", "column_pair", "row_count"]
 """What Great Expectations compares: a column's maximum, one column with another, or the number of rows."""

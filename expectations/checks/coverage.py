@@ -13,7 +13,8 @@ from expectations.checks.check import Finding, GateCheck
 from expectations.evidence import Array, Evidence, numbers, positions
 from expectations.repair_board import Board
 from shedding.estimates.accuracy import checked_intervals
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 
 SIGNIFICANCE = 0.01
 """Coverage fails where a true coverage at the limit would come out this low less than once in a hundred slots."""

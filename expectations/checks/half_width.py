@@ -10,7 +10,7 @@ from expectations.checks.check import GateCheck
 from expectations.evidence import Array, Evidence, numbers
 from expectations.repair_board import Board
 from shedding.estimates.accuracy import half_widths, mean_half_width
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 
 class HalfWidth(GateCheck):

@@ -7,7 +7,7 @@ import numpy as np
 from expectations.checks.check import GateCheck, times_over
 from expectations.evidence import Array, Evidence, numbers, silent_rows
 from expectations.repair_board import Board
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 
 class MissingKeys(GateCheck):

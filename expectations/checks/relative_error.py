@@ -11,7 +11,7 @@ import pandas as pd
 from expectations.checks.check import Finding, GateCheck
 from expectations.evidence import Array, Evidence, numbers
 from expectations.repair_board import Board, Cell
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 
 class RelativeError(GateCheck):

@@ -6,7 +6,7 @@ import numpy as np
 
 from expectations.checks.check import GateCheck
 from expectations.evidence import Array, Evidence, numbers
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 
 class RowCountChange(GateCheck):

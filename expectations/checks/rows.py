@@ -9,7 +9,8 @@ import pandas as pd
 
 from expectations.checks.check import Finding, GateCheck
 from expectations.evidence import Array, Evidence
-from shedding.spec.query import GateSpec, MeasureSpec
+from shedding.spec.gate import GateSpec
+from shedding.spec.measure import MeasureSpec
 
 
 class SomeRows(GateCheck):

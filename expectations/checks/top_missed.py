@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from expectations.checks.check import GateCheck, times_over
 from expectations.evidence import Array, Evidence, numbers
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 
 class TopMissed(GateCheck):

@@ -8,7 +8,8 @@ import pyarrow as pa
 from expectations.checks.check import GateCheck
 from expectations.evidence import Array, Evidence
 from shedding.keys import align
-from shedding.spec.query import GateSpec, MeasureSpec
+from shedding.spec.gate import GateSpec
+from shedding.spec.measure import MeasureSpec
 
 
 class UniqueKeys(GateCheck):

@@ -19,7 +19,8 @@ from shedding.compare.promise import clopper_pearson
 from shedding.config import Settings
 from shedding.estimates.accuracy import checked_intervals
 from shedding.keys import align
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]
 Array = np.ndarray

@@ -5,6 +5,7 @@
     goal           which error counts: the factory Concept -> Curve
     curve          the error of a stratum as a function of its rows, and its inverse
     problem        strata, curve and budget together: shares, floors, rates, and what rates cost and lose
+    pool           several queries with one budget for the union of their samples
     water_filling  the optimum of reciprocal curves; `hull` of any other; `clustering` with few rates
 
 NumPy only, and nothing but its arguments: the policies (`shedding.policies`) choose among these.

@@ -12,7 +12,8 @@ from shedding.arrays import positive, quotient
 from shedding.estimates import Estimate
 from shedding.measures import measure_of
 from shedding.panes.windows import WindowSample
-from shedding.spec.query import MeasureSpec, TopSpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import TopSpec
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

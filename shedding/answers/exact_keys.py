@@ -17,7 +17,8 @@ from shedding.ingest.side import Side
 from shedding.panes.from_scan import Scanned
 from shedding.panes.scans import Scans
 from shedding.panes.windows import PaneRun
-from shedding.spec.query import EXACT, QuerySpec
+from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 from shedding.spec.times import parse_instant
 
 

@@ -18,7 +18,8 @@ from shedding.answers.answer import Answer
 from shedding.estimates import Estimate
 from shedding.panes.states import WindowSums
 from shedding.panes.windows import WindowSample
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -21,7 +21,8 @@ from shedding.panes.windows import PaneRun, WindowSample
 from shedding.planning.fingerprints import kept_fingerprint
 from shedding.planning.slot_plan import SlotPlan
 from shedding.spec.fingerprints import spec_fingerprint
-from shedding.spec.query import EXACT, QuerySpec
+from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 from shedding.stretches import Interval
 
 

@@ -23,7 +23,8 @@ from shedding.planning.drift_audits import AuditPlans
 from shedding.planning.fingerprints import asks_the_last_audit, raw_fingerprint
 from shedding.risk import SpotCheck, WindowRecord, claims, decided_by, window_laws
 from shedding.spec.fingerprints import spec_fingerprint
-from shedding.spec.query import EXACT, QuerySpec
+from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
 
 PARTS = (*(f"{statistic}_error" for statistic in STATISTICS), "coverage", "estimates")

@@ -15,7 +15,7 @@ from shedding.estimates.shrinkage import Calibration, History, sample_prior, shr
 from shedding.measures import CONFIDENCE, learnable, measure_of, value_rates
 from shedding.panes.windows import WindowSample
 from shedding.planning.populations import COUNT_WEIGHT
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

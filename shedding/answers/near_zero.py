@@ -8,7 +8,7 @@ import numpy as np
 
 from shedding.answers.answer import Answer
 from shedding.answers.scores import floor_of
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 NEAR = 0.1
 """A value is near zero below this part of a row's spread."""

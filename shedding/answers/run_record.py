@@ -14,7 +14,7 @@ from shedding.answers.answer import Answer
 from shedding.answers.scores import Score, missing_keys
 from shedding.measures import CONFIDENCE
 from shedding.panes.panes import MICROS
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import slot_name
 
 Floats = npt.NDArray[np.float64]

@@ -20,7 +20,7 @@ from shedding.estimates.accuracy import (
 )
 from shedding.measures import learnable
 from shedding.risk import claims
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 

@@ -37,7 +37,7 @@ from shedding.planning.priors import Priors, expected_rows
 from shedding.risk import SpotCheck, window_record
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.fingerprints import spec_fingerprint
-from shedding.spec.query import EXACT
+from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
 
 Floats = npt.NDArray[np.float64]

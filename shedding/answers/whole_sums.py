@@ -12,7 +12,7 @@ from shedding.errors import DataError
 from shedding.ingest.side import Side
 from shedding.panes.states import WindowSums
 from shedding.panes.windows import WindowSample
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 
 def whole_sums(side: Side, measures: Sequence[MeasureSpec]) -> list[MeasureSpec]:

@@ -14,7 +14,8 @@ from shedding.answers.answer import Answer, exact_answer, plain_answer
 from shedding.answers.join import joined_answer
 from shedding.answers.learnt import Learnt, learnt_answer
 from shedding.panes.windows import WindowSample
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]
 Measures = Sequence[Sequence[MeasureSpec]]

@@ -29,7 +29,8 @@ from shedding.planning.calibrations import Calibrations
 from shedding.planning.drift_audits import audit_plan
 from shedding.planning.priors import Priors
 from shedding.spec import Catalog
-from shedding.spec.query import EXACT, QuerySpec
+from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str], None]

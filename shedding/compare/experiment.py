@@ -25,7 +25,9 @@ from shedding.panes.scans import Scans
 from shedding.planning.planner import allocate, learn
 from shedding.planning.priors import Priors
 from shedding.rates import Rates
-from shedding.spec.query import EXACT, MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_blocks
 
 Floats = npt.NDArray[np.float64]

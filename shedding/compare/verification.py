@@ -21,7 +21,8 @@ from shedding.estimates.accuracy import MEAN_OF_NORMAL, MISSING, STATISTICS
 from shedding.keys import align
 from shedding.measures import CONFIDENCE
 from shedding.panes.panes import MICROS
-from shedding.spec.query import GateSpec, MeasureSpec
+from shedding.spec.gate import GateSpec
+from shedding.spec.measure import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

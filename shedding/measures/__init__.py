@@ -23,7 +23,7 @@ from shedding.measures.stddev import Stddev
 from shedding.measures.sum import Sum
 from shedding.measures.variance import Variance
 from shedding.spec.aggregates import Aggregate
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 __all__ = ["CONFIDENCE", "MEASURES", "Learnable", "Measure", "learnable", "measure_of", "value_rates"]
 

@@ -15,7 +15,7 @@ from shedding.estimates import Estimate, Sampled, Strata
 from shedding.estimates.moments import Moments
 from shedding.panes.states import WindowStat
 from shedding.panes.windows import WindowSample
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from shedding.keys import align
 from shedding.panes.panes import Panes
 from shedding.panes.states import LEVELS, Values
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Block
 
 Floats = npt.NDArray[np.float64]

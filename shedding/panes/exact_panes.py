@@ -11,7 +11,8 @@ from shedding.panes.panes import Panes
 from shedding.panes.scans import Scans
 from shedding.panes.side_scan import SideScan
 from shedding.spec.fingerprints import panes_fingerprint
-from shedding.spec.query import EXACT, MeasureSpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.shed import EXACT
 
 
 class ExactSource(Protocol):

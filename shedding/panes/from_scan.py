@@ -14,7 +14,7 @@ from shedding.panes.groups import Columns, Groups, Index, Summed, totals
 from shedding.panes.panes import Panes
 from shedding.panes.states import Stat, state_of
 from shedding.rates import Rates
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 
 class Scanned:

@@ -14,7 +14,7 @@ from shedding.scan.double_double import Pair
 from shedding.scan.exact_sums import ExactSums
 from shedding.scan.fixed_point import FINE_EXPONENT, HIGH_EXPONENT, QUANTUM_EXPONENT, total_of_digits, total_of_halves
 from shedding.scan.row_sums import EXTREMES, sorted_lists
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 Index = npt.NDArray[np.int64]
 Numbers = npt.NDArray[Any]

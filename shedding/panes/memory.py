@@ -17,7 +17,8 @@ from shedding.config import Settings
 from shedding.ingest.side import Side
 from shedding.panes.panes import Panes
 from shedding.panes.side_scan import LegPanes
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 
 TAIL = ".tail"

@@ -18,7 +18,7 @@ from shedding.arrays import Floats
 from shedding.keys import Keys, align
 from shedding.panes.states import Kept, Stat, state_of
 from shedding.panes.states.stat import nullable
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 Index = npt.NDArray[np.int64]
 MICROS = pa.timestamp("us", tz="UTC")

@@ -10,7 +10,7 @@ from shedding.panes.memory import Demand, Prints
 from shedding.panes.panes import Panes
 from shedding.rates import Rates
 from shedding.spec.fingerprints import panes_fingerprint
-from shedding.spec.query import EXACT
+from shedding.spec.shed import EXACT
 
 
 class SlotRates(Protocol):

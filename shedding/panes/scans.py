@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shedding.ingest.side import Side
 from shedding.rates import Rates
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Block
 
 

@@ -16,7 +16,9 @@ from shedding.panes.panes import Panes
 from shedding.panes.scans import Scans
 from shedding.panes.states import state_of
 from shedding.rates import Rates
-from shedding.spec.query import EXACT, MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_blocks
 
 

@@ -59,16 +59,16 @@ class PaneRun:
         else:
             self.keys, places = Keys((), (), 1), [np.zeros(1, dtype=np.int64) for _ in panes]
         self._panes = list(panes)
-        self._places = places[: len(panes)]
         self.more = places[len(panes) :]
-        laid_out = zip(self._panes, self._places, strict=True)
+        laid_out = list(zip(self._panes, places, strict=False))
+        self._key = [place[part.key] for part, place in laid_out]  # of each pane its key among the run's
         self._rates = stack([_rates(part, place, len(self.keys)) for part, place in laid_out])
 
     def window(self, start: int, end: int) -> WindowSample:
         """The window [start, end): one stratum for each slot, in the order of the slots."""
         size = len(self.keys)
-        laid_out = zip(self._panes, self._places, strict=True)
-        cuts = [Cut(part.start, place[part.key], start, end, size) for part, place in laid_out]
+        laid_out = zip(self._panes, self._key, strict=True)
+        cuts = [Cut(part.start, key, start, end, size) for part, key in laid_out]
         pairs = list(zip(cuts, self._panes, strict=True))
         return WindowSample(
             start=start,

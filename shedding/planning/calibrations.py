@@ -10,7 +10,8 @@ from shedding.measures import learnable, value_rates
 from shedding.panes.sampled_panes import SampleSource
 from shedding.panes.windows import WindowSample
 from shedding.planning.priors import Priors, blocks_of
-from shedding.spec.query import EXACT, MeasureSpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.shed import EXACT
 
 
 class Calibrations:

@@ -14,7 +14,8 @@ from shedding.ingest.side import Side
 from shedding.planning.audit_plan import RECORD_SLOTS, AuditPlan
 from shedding.planning.drift_audits import AuditPlans
 from shedding.spec.fingerprints import digest
-from shedding.spec.query import EXACT, QuerySpec
+from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 from shedding.stretches import Stretches
 
 

@@ -12,7 +12,7 @@ from shedding.allocation.concept import Concept
 from shedding.estimates.shrinkage.prior import Prior
 from shedding.keys import Keys, align
 from shedding.planning.priors import Priors, expected_rows
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Timeline
 from shedding.spec.weights import WeightsSpec
 

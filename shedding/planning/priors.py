@@ -25,7 +25,8 @@ from shedding.panes.exact_panes import ExactSource
 from shedding.panes.panes import Panes
 from shedding.panes.windows import PaneRun, WindowSample
 from shedding.planning.audit_plan import AuditPlan
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_blocks
 
 Floats = npt.NDArray[np.float64]

@@ -140,11 +140,16 @@ class ExactSums:
         """The double nearest to each sum, and what it leaves, to 53 bits."""
         terms = self._terms()
         total, low = terms[-1], np.zeros(len(self))
+        cut = np.zeros(len(self), dtype=bool)  # whether `low` has lost a bit
         for term in terms[-2::-1]:
             total, error = two_sum(term, total)
-            low = low + error
+            low, lost = two_sum(low, error)
+            cut |= lost != 0
         gap = np.abs(np.nextafter(total, np.copysign(np.inf, low)) - total)
-        for at in np.flatnonzero((low != 0) & (np.abs(low) > _NEAR_TIE * gap)):  # near a tie every bit counts
+        near = (low != 0) & (np.abs(low) > _NEAR_TIE * gap)  # near a tie every bit counts
+        whole = near & ~cut  # then the two are the sum itself: one more addition rounds it rightly
+        total[whole], low[whole] = two_sum(total[whole], low[whole])
+        for at in np.flatnonzero(near & cut):
             column = terms[:, at].tolist()
             total[at] = math.fsum(column)
             low[at] = math.fsum([*column, -total[at]])

@@ -31,7 +31,7 @@ from shedding.scan.fixed_point import (
     whole,
 )
 from shedding.spec.aggregates import State, Total
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -78,17 +78,9 @@ class Field:
 
         NaN is null, and null sums as 0. The first layer has whole numbers as they are, all others are doubles.
         """
-        spec = self.measure
-        if spec.column is None or self.state is None:
-            return [{}]
-        value, zero = self._number(spec.column), sf.lit(0.0)
-        numbers = {self._name("x"): value}
-        if spec.over is not None:  # a row counts where both parts are there
-            over = self._number(spec.over)
-            numbers = {
-                self._name("x"): sf.when(over.isNotNull(), value),
-                self._name("y"): sf.when(value.isNotNull(), over),
-            }
+        numbers, zero = self.first_layer(), sf.lit(0.0)
+        if not numbers:
+            return [numbers]
         doubles = {
             self._name(v): sf.coalesce(self._col(x).cast("double"), zero)
             for x, v in (("x", "v"), ("y", "w"))[: len(numbers)]
@@ -105,6 +97,20 @@ class Field:
         highs, lows = self._halved() if self.short else ({}, {})
         return [numbers, doubles, squares | tops, highs | cubes | rests, lows | fourths]
 
+    def first_layer(self) -> dict[str, Column]:
+        """The measure's values, and a ratio's denominators after them; rows at hand are summed from these alone."""
+        spec = self.measure
+        if spec.column is None or self.state is None:
+            return {}
+        value = self._number(spec.column)
+        if spec.over is None:
+            return {self._name("x"): value}
+        over = self._number(spec.over)  # a row counts where both parts are there
+        return {
+            self._name("x"): sf.when(over.isNotNull(), value),
+            self._name("y"): sf.when(value.isNotNull(), over),
+        }
+
     def _halved(self) -> tuple[dict[str, Column], dict[str, Column]]:
         """The halves of values and of rounded squares: the high ones, and of values the low ones."""
         values = [part for part in self._products(1) if not self._is_whole(part)]
@@ -118,7 +124,9 @@ class Field:
     @property
     def numbers(self) -> list[str]:
         """The columns of the first layer that hold the measure's values, and a ratio's denominators after them."""
-        return list(self.layers()[0])
+        if self.measure.column is None or self.state is None:
+            return []
+        return [self._name(part) for part in ("x", "y")[: 1 + (self.measure.over is not None)]]
 
     def aggregates(self) -> list[Column]:
         """The aggregate columns of this measure, named `<measure>_...`."""

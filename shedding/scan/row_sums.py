@@ -23,7 +23,7 @@ from shedding.scan.fixed_point import (
     squares_below,
 )
 from shedding.spec.aggregates import State
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]

@@ -25,7 +25,7 @@ from shedding.scan.measure_sums import WHOLE_TYPES, Field, finest, fits
 from shedding.scan.rate_table import with_rates
 from shedding.scan.row_sums import row_sums, sorted_lists
 from shedding.spark.expression import matching
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _grouped(
     """The rows by group: the group's columns, rows, and each measure's sums."""
     wholes = frozenset(name for name, kind in taken.dtypes if kind in WHOLE_TYPES)
     fields = [Field(measure, wholes) for measure in measures]
-    first = _layer([field.layers() for field in fields], 0)
+    first = {name: column for field in fields for name, column in field.first_layer().items()}
     columns = [*groups.columns(mask), *[column.alias(name) for name, column in first.items()]]
     selected = taken.select(*columns)
     quantiles = [field for field in fields if field.state is not None and field.state.values]

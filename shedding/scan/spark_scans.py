@@ -17,7 +17,8 @@ from shedding.scan.rank_bounds import deepest_rank, expected_rows
 from shedding.scan.scan import kept_rows, scan
 from shedding.scan.whole_windows import whole_blocks, whole_windows
 from shedding.spark.expression import matching
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import Block
 
 if TYPE_CHECKING:

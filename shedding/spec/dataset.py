@@ -46,7 +46,7 @@ class GeneratorSource(Spec):
     """Rows made by the project itself: those of [from, to) depend on this block and the interval only."""
 
     kind: Literal["generator"]
-    generator: Literal["taxi", "cluster", "packets", "transactions"] = "taxi"
+    generator: Literal["taxi", "cluster", "packets", "transactions", "reviews"] = "taxi"
     rows_per_hour: Whole = Field(default=20_000, gt=0)
     seed: Whole = 0
     parameters: dict[str, Any] = Field(default_factory=dict, description="the generator's own knobs")

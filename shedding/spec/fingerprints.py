@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Any
 
 from shedding.spec.keyset import KeySet
-from shedding.spec.query import EXACT, QuerySpec
+from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 
 FORMAT = 6
 """Raise it when the meaning of a pane's columns or of a policy's rates changes."""

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from shedding.fields import Column, Expression, Name, Number, Spec, Tag, Whole, Words
-from shedding.spec.aggregates import AGGREGATES, Aggregate, Traits
+from shedding.spec.aggregates import AGGREGATES
 from shedding.spec.enrich import EnrichSpec
-from shedding.spec.policy_options import PolicyName, PolicyOptions
+from shedding.spec.gate import GateSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.reserved_names import RESERVED, name_clashes
+from shedding.spec.shed import EXACT, ShedSpec
 from shedding.spec.timeline import Timeline
 from shedding.spec.times import UNITS, Duration, format_duration
-from shedding.spec.weights import WeightsSpec
-from shedding.spec.window_drops import WindowDrops
 
 MOST_PANES = 100_000
 DEAR_AUDITS = 50
-EXACT = "exact"
-"""The policy, and the leg, that keeps every row."""
-Fraction = Annotated[Number, Field(gt=0, le=1)]
 
 
 class WindowSpec(Spec):
@@ -30,37 +27,6 @@ class WindowSpec(Spec):
 
     size: Duration
     slide: Duration | None = Field(default=None, description="left out: the size (tumbling)")
-
-
-class MeasureSpec(Spec):
-    """One aggregate of one column (count: of the rows; ratio: sum of a column over sum of another)."""
-
-    name: Name
-    agg: Aggregate
-    column: Column | None = None
-    over: Column | None = Field(default=None, description="denominator column of a ratio")
-    q: Number | None = Field(default=None, gt=0, lt=1, description="which quantile")
-    near_zero: bool = Field(default=False, description="values may be near zero: errors relative to the row spread")
-    magnitude: Whole = Field(
-        default=40, ge=1, le=62, description="absolute values are below 2**magnitude; sums lose no bit of them"
-    )
-
-    @property
-    def traits(self) -> Traits:
-        """What may be asked of the aggregate without knowing its name."""
-        return AGGREGATES[self.agg]
-
-    @model_validator(mode="after")
-    def _parts_fit(self) -> MeasureSpec:
-        if self.agg == "count" and self.column is not None:
-            raise ValueError(f"measure {self.name}: count counts rows and takes no column; remove column")
-        if self.agg != "count" and self.column is None:
-            raise ValueError(f"measure {self.name}: {self.agg} needs column; write the column that it is of")
-        if (self.agg == "quantile") != (self.q is not None):
-            raise ValueError(f"measure {self.name}: q goes with agg: quantile and only there, e.g. q: 0.9")
-        if (self.agg == "ratio") != (self.over is not None):
-            raise ValueError(f"measure {self.name}: over (the denominator) goes with agg: ratio and only there")
-        return self
 
 
 class JoinSpec(Spec):
@@ -84,56 +50,6 @@ class QuerySchedule(Spec):
     every: Duration
 
 
-class BudgetSpec(Spec):
-    """How many rows may be processed: a fraction of the slot's rows, or a number of rows a slot."""
-
-    fraction: Fraction | None = None
-    rows: Whole | None = Field(default=None, gt=0)
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> BudgetSpec:
-        if (self.fraction is None) == (self.rows is None):
-            raise ValueError("budget needs exactly one of fraction (in (0, 1]) and rows (a positive number)")
-        return self
-
-
-class ShedSpec(PolicyOptions):
-    """What is shed, and by which policy; beside these keys stand the options of the policies that it names."""
-
-    policy: PolicyName = "posterior"
-    budget: BudgetSpec = Field(
-        default=BudgetSpec(fraction=1.0), description="may be left out where no row is shed: policy exact, no compare"
-    )
-    # Which windows are kept is the slot's recorded plan: no fingerprint of an answer depends on it.
-    windows: WindowDrops | None = Field(default=None, exclude=True, description="whole windows left out, others exact")
-    compare: list[PolicyName] = Field(default_factory=list, description="legs run beside it on audited slots")
-    completeness: Literal["best_effort", "required"] = "best_effort"
-    spot_check: Number = Field(
-        default=0.1, ge=0, le=0.5, description="part of the budget that computes some keys exactly, to measure errors"
-    )
-
-    weights: WeightsSpec = WeightsSpec()
-
-    @model_validator(mode="after")
-    def _options_fit(self) -> ShedSpec:
-        for policy in {self.policy, *self.compare}:
-            self.get_policy(policy)
-        return self
-
-    @model_validator(mode="after")
-    def _budget_and_windows_fit(self) -> ShedSpec:
-        exact = self.policy == "exact" and not self.compare
-        if "budget" not in self.model_fields_set and not exact:
-            raise ValueError(
-                "budget is missing: rows are shed; add e.g. budget: {fraction: 0.1}, or write policy: exact"
-            )
-        if self.windows is not None and not exact:
-            raise ValueError(
-                "windows goes with policy: exact and no compare: a kept window is exact or it is not there"
-            )
-        return self
-
-
 class AuditSpec(Spec):
     """One slot in `one_in` also gets the exact leg; 1 means always side by side."""
 
@@ -148,48 +64,6 @@ class AuditSpec(Spec):
     verify: Duration | None = Field(
         default=None, exclude=True, description="how often what was published without an audit is computed exactly"
     )
-
-
-class GateSpec(Spec):
-    """The error budgets that an answer must meet before it is published."""
-
-    mean_relative_error: Number | None = Field(default=None, gt=0)
-    p95_relative_error: Number | None = Field(default=None, gt=0)
-    worst_relative_error: Number | None = Field(default=None, gt=0)
-    missing_keys: Whole | None = Field(default=0, ge=0)
-    top_missed: Whole | None = Field(default=None, ge=0, description="keys of the true top that an answer may miss")
-    coverage: Number | None = Field(default=None, gt=0, lt=1)
-    half_width: Number | None = Field(default=None, gt=0, description="mean half-width of intervals over the value")
-    processed_over_budget: Number | None = Field(default=None, gt=0, description="processed rows over budgeted rows")
-    drift: Number | None = Field(default=None, gt=0, le=1)
-    row_count_change: Number | None = Field(default=None, gt=0, description="keys against the prior's, relative")
-    audit_age: Duration | None = Field(default=None, description="how old the last audit may be")
-    allow_empty: bool = Field(default=False, description="a slot without rows passes and publishes nothing")
-    warn: list[str] = Field(default_factory=list, description="checks that only warn")
-    on_failure: Literal["quarantine", "repair", "widen", "ask"] = "quarantine"
-    approval_timeout: Duration = Field(default=86_400_000_000)
-    risk: Number = Field(
-        default=0.05, gt=0, lt=0.5, description="share of published windows that may truly be over an error limit"
-    )
-
-    @model_validator(mode="after")
-    def _sensible(self) -> GateSpec:
-        mean, p95, worst = self.mean_relative_error, self.p95_relative_error, self.worst_relative_error
-        for low_name, low, high_name, high in (
-            ("mean_relative_error", mean, "p95_relative_error", p95),
-            ("p95_relative_error", p95, "worst_relative_error", worst),
-            ("mean_relative_error", mean, "worst_relative_error", worst),
-        ):
-            if low is not None and high is not None and low > high:
-                raise ValueError(f"{low_name} {low} is above {high_name} {high}; budgets widen from mean to worst")
-        checks = {name for name in type(self).model_fields if name not in NOT_CHECKS}
-        unknown = sorted(set(self.warn) - checks)
-        if unknown:
-            raise ValueError(f"warn names {', '.join(unknown)}, which is no check; checks: {', '.join(sorted(checks))}")
-        return self
-
-
-NOT_CHECKS = frozenset({"allow_empty", "warn", "on_failure", "approval_timeout", "risk"})
 
 
 class ObjectiveSpec(Spec):

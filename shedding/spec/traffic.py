@@ -103,9 +103,20 @@ class BasketTraffic(Traffic):
     basket: Number = Field(default=8.0, ge=1, description="mean items of a basket")
 
 
+class ReviewTraffic(Traffic):
+    """Reviews over products; the words of a text have a lognormal law, so a few texts are very long."""
+
+    columns: ClassVar[tuple[str, ...]] = ("time", "product", "text", "stars", "longitude", "latitude")
+
+    words: Number = Field(default=30.0, ge=1, description="median words of a text")
+    spread: Number = Field(default=1.2, ge=0, le=3, description="standard deviation of their logarithm")
+    longest: Whole = Field(default=5_000, gt=0, description="no text has more words")
+
+
 TRAFFIC: dict[str, type[Traffic]] = {
     "taxi": TaxiTraffic,
     "cluster": ClusterTraffic,
     "packets": PacketTraffic,
     "transactions": BasketTraffic,
+    "reviews": ReviewTraffic,
 }

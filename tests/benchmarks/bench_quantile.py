@@ -9,7 +9,7 @@ from typing import Any
 from shedding.config import Settings
 from shedding.measures import measure_of
 from shedding.panes.from_scan import Scanned
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from tests.benchmarks.trips import ROWS, TIMELINE, counts, rates, windows_of, write_trips
 
 P90 = [MeasureSpec(name="p90_fare", agg="quantile", q=0.9, column="fare")]

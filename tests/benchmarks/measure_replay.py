@@ -26,7 +26,7 @@ from shedding.planning.priors import measure_history
 from shedding.policies import get_policy
 from shedding.scan.double_double import two_product
 from shedding.scan.exact_sums import ExactSums
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from tests.benchmarks.measure_streams import MeasureStream
 
 Floats = NDArray[np.float64]

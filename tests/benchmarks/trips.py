@@ -19,7 +19,7 @@ from shedding.panes.windows import PaneRun, WindowSample
 from shedding.policies import get_policy
 from shedding.rates import Rates
 from shedding.spec.dataset import DatasetSpec
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Timeline
 
 if TYPE_CHECKING:

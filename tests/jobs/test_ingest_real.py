@@ -18,7 +18,7 @@ from shedding.config import Settings
 from shedding.ingest.arrivals import Arrivals
 from shedding.scan.spark_scans import SlotScan
 from shedding.spec import QuerySpec, load_catalog
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.times import parse_instant
 from shedding.tables import Table
 from tests.jobs.real_rows import QUERIES, cell

@@ -22,7 +22,8 @@ from shedding.rates import Rates
 from shedding.scan.row_sums import row_sums
 from shedding.spec.enrich import EnrichSpec
 from shedding.spec.keyset import KeySet, keyset_of
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 
 MINUTE = 60_000_000
 HOUR = 60 * MINUTE

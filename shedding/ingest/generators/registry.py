@@ -9,6 +9,7 @@ from pyspark.sql import functions as fn
 
 from shedding.ingest.generators.cluster import task_events
 from shedding.ingest.generators.packets import packets
+from shedding.ingest.generators.reviews import reviews
 from shedding.ingest.generators.rhythm import minutes
 from shedding.ingest.generators.taxi import taxi_trips
 from shedding.ingest.generators.transactions import baskets
@@ -19,6 +20,7 @@ GENERATORS: dict[str, Callable[[GeneratorSource], dict[str, Column]]] = {
     "cluster": task_events,
     "packets": packets,
     "transactions": baskets,
+    "reviews": reviews,
 }
 
 

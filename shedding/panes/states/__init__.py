@@ -14,7 +14,7 @@ from shedding.panes.states.powers import PanePowers, WindowPowers
 from shedding.panes.states.stat import Kept, Stat, WindowStat
 from shedding.panes.states.sums import Sums, WindowSums
 from shedding.panes.states.values import LEVELS, SampledValues, Values, WindowValues
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 __all__ = [
     "LEVELS",

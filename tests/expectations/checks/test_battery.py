@@ -19,7 +19,7 @@ from expectations.repair_plan import repairable
 from expectations.suite import severity
 from shedding.config import Settings
 from shedding.keys import align
-from shedding.spec.query import GateSpec
+from shedding.spec.gate import GateSpec
 from tests.expectations.answers import SLOT, Answer, make_query
 
 CHECKS = {check.key: check for check in all_checks()}

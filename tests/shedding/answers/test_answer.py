@@ -10,7 +10,7 @@ from shedding.keys import Keys
 from shedding.panes.states import WindowPair, WindowSums
 from shedding.panes.windows import WindowSample
 from shedding.scan.exact_sums import ExactSums
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 KEYS = Keys(("key",), (pa.array(["a"]),), 1)
 

@@ -15,7 +15,7 @@ from shedding.keys import Keys
 from shedding.panes.states import WindowPair
 from shedding.panes.windows import WindowSample
 from shedding.scan.exact_sums import ExactSums
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 RATIO = MeasureSpec(name="m", agg="ratio", column="top", over="under", near_zero=True)
 MEAN = MeasureSpec(name="m", agg="avg", column="top")

@@ -18,7 +18,8 @@ from shedding.estimates.moments import Moments
 from shedding.keys import align
 from shedding.panes.states import WindowStat
 from shedding.panes.windows import WindowSample
-from shedding.spec.query import GateSpec, MeasureSpec
+from shedding.spec.gate import GateSpec
+from shedding.spec.measure import MeasureSpec
 
 FARE = MeasureSpec(name="fare", agg="avg", column="x")
 NEAR_ZERO = MeasureSpec(name="fare", agg="avg", column="x", near_zero=True)

@@ -18,7 +18,8 @@ from shedding.panes.side_scan import empty_panes
 from shedding.panes.windows import PaneRun, WindowSample
 from shedding.rates import Rates
 from shedding.spec.aggregates import AGGREGATES
-from shedding.spec.query import MeasureSpec, QuerySpec
+from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 from tests.shedding.rows_in_memory import HOUR, RowsScans, make_rows, side_of
 
 PARTS: dict[str, dict[str, Any]] = {"quantile": {"q": 0.75}, "ratio": {"over": "other"}, "count": {"column": None}}

@@ -8,7 +8,7 @@ from shedding.measures import learnable
 from shedding.panes.blocks import levels_of
 from shedding.panes.states import SampledValues, WindowPair, WindowValues
 from shedding.scan.exact_sums import ExactSums
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 RATIO = MeasureSpec(name="r", agg="ratio", column="a", over="b")
 

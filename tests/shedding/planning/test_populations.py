@@ -11,7 +11,7 @@ from shedding.estimates.shrinkage import History
 from shedding.keys import Keys
 from shedding.planning.populations import Populations, _counted_spread, _spread, key_weights
 from shedding.policies import get_policy
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.weights import WeightsSpec
 from tests.oracles.coefficients import count_relative, sum_variance
 

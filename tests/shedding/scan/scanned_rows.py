@@ -11,7 +11,7 @@ import pyarrow as pa
 from shedding.keys import align
 from shedding.panes.from_scan import Scanned
 from shedding.rates import Rates
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Timeline
 
 SIZE = 6000

@@ -15,7 +15,7 @@ from shedding.panes.from_scan import Scanned
 from shedding.panes.states import PanePowers
 from shedding.scan.exact_variance import exact_variance
 from shedding.scan.row_sums import row_sums
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 SPREAD = MeasureSpec(name="m", agg="variance", column="x", magnitude=62)
 

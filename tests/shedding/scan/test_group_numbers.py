@@ -12,7 +12,7 @@ from shedding.scan import group_numbers as groups
 from shedding.scan import scan as scan_module
 from shedding.scan.rate_table import NUMBER, rate_table
 from shedding.scan.scan import scan
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Timeline
 
 NAMES = ("word", "day", "number")

@@ -7,7 +7,7 @@ import pytest
 
 from shedding.scan.fixed_point import HIGH_UNIT
 from shedding.scan.measure_sums import fits
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 MEAN = MeasureSpec(name="m", agg="avg", column="fare")
 RATIO = MeasureSpec(name="m", agg="ratio", column="tip", over="fare")

@@ -9,7 +9,7 @@ from shedding.scan.double_double import Pair
 from shedding.scan.exact_sums import ExactSums
 from shedding.scan.fixed_point import QUANTUM_EXPONENT, FixedPoint, total_of_halves
 from shedding.scan.row_sums import row_sums, sorted_lists
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 
 MEAN = MeasureSpec(name="m", agg="avg", column="x")
 RATIO = MeasureSpec(name="r", agg="ratio", column="x", over="y")

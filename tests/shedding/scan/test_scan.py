@@ -9,7 +9,7 @@ from pyspark.sql import functions as sf
 
 from shedding.errors import DataError
 from shedding.panes.from_scan import Scanned
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from tests.shedding.scan.scanned_rows import MEASURES, TIMELINE, digest, raw_rows, scanned
 
 pytestmark = pytest.mark.spark

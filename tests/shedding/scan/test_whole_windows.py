@@ -3,7 +3,7 @@ import pytest
 
 from shedding.panes.blocks import level_measures
 from shedding.scan.whole_windows import whole_blocks
-from shedding.spec.query import MeasureSpec
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Timeline, slot_blocks
 from tests.shedding.rows_in_memory import HOUR, MINUTE, make_rows
 

@@ -8,7 +8,8 @@ import pytest
 
 from shedding.spec.fingerprints import DECIDES, Decides, panes_fingerprint, spec_fingerprint
 from shedding.spec.keyset import keyset_of
-from shedding.spec.query import EXACT, QuerySpec
+from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 
 BASE: dict[str, Any] = {
     "name": "q", "dataset": "d", "window": {"size": "1 hour"}, "group_by": ["key"],

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 MINUTE = 60_000_000
 START = parse_instant("2024-03-04T00:00:00Z")  # a Monday
-KEYS = {"taxi": "route", "cluster": "user_id", "packets": "size", "transactions": "item"}
+KEYS = {"taxi": "route", "cluster": "user_id", "packets": "size", "transactions": "item", "reviews": "product"}
 
 
 def made(generator: str = "taxi", rows: int = 6000, **knobs: Any) -> GeneratorSource:

@@ -1,0 +1,66 @@
+"""What a query sheds: by which policy, within which budget."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from shedding.fields import Number, Spec, Whole
+from shedding.spec.policy_options import PolicyName, PolicyOptions
+from shedding.spec.weights import WeightsSpec
+from shedding.spec.window_drops import WindowDrops
+
+EXACT = "exact"
+"""The policy, and the leg, that keeps every row."""
+Fraction = Annotated[Number, Field(gt=0, le=1)]
+
+
+class BudgetSpec(Spec):
+    """How many rows may be processed: a fraction of the slot's rows, or a number of rows a slot."""
+
+    fraction: Fraction | None = None
+    rows: Whole | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> BudgetSpec:
+        if (self.fraction is None) == (self.rows is None):
+            raise ValueError("budget needs exactly one of fraction (in (0, 1]) and rows (a positive number)")
+        return self
+
+
+class ShedSpec(PolicyOptions):
+    """What is shed, and by which policy; beside these keys stand the options of the policies that it names."""
+
+    policy: PolicyName = "posterior"
+    budget: BudgetSpec = Field(
+        default=BudgetSpec(fraction=1.0), description="may be left out where no row is shed: policy exact, no compare"
+    )
+    # Which windows are kept is the slot's recorded plan: no fingerprint of an answer depends on it.
+    windows: WindowDrops | None = Field(default=None, exclude=True, description="whole windows left out, others exact")
+    compare: list[PolicyName] = Field(default_factory=list, description="legs run beside it on audited slots")
+    completeness: Literal["best_effort", "required"] = "best_effort"
+    spot_check: Number = Field(
+        default=0.1, ge=0, le=0.5, description="part of the budget that computes some keys exactly, to measure errors"
+    )
+
+    weights: WeightsSpec = WeightsSpec()
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> ShedSpec:
+        for policy in {self.policy, *self.compare}:
+            self.get_policy(policy)
+        return self
+
+    @model_validator(mode="after")
+    def _budget_and_windows_fit(self) -> ShedSpec:
+        exact = self.policy == "exact" and not self.compare
+        if "budget" not in self.model_fields_set and not exact:
+            raise ValueError(
+                "budget is missing: rows are shed; add e.g. budget: {fraction: 0.1}, or write policy: exact"
+            )
+        if self.windows is not None and not exact:
+            raise ValueError(
+                "windows goes with policy: exact and no compare: a kept window is exact or it is not there"
+            )
+        return self
