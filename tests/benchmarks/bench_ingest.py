@@ -38,7 +38,7 @@ LAYOUTS = {"plain": "{kind: plain}", "ranked": "{kind: ranked, keys: [route], pa
 
 def write_specs(directory: Path) -> Path:
     """Datasets `plain` and `ranked` of the same file, and one query on the first, so that concepts are counted."""
-    for kind in ("datasets", "queries"):
+    for kind in ("datasets", "queries", "functions"):
         (directory / kind).mkdir(parents=True)
     for name, layout in LAYOUTS.items():
         (directory / "datasets" / f"{name}.yaml").write_text(SPEC.format(name=name, layout=layout))

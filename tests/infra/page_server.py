@@ -73,6 +73,7 @@ def main(directory: Path) -> None:
     routes = [f"{prefix}{route.path}" for prefix, app in apps.items() for route in app.routes]  # type: ignore[attr-defined]
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # who knows the port may connect, before uvicorn answers
         print(json.dumps({"port": listening.getsockname()[1], "routes": routes}), flush=True)
         uvicorn.Server(uvicorn.Config(airflow, log_level="warning")).run(sockets=[listening])
 

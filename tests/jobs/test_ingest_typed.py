@@ -70,7 +70,7 @@ START = parse_instant("2024-03-04T00:00:00Z")
 @pytest.fixture
 def own(settings: Settings, tmp_path: Path) -> Settings:
     specs = tmp_path / "specs"
-    for kind in ("datasets", "queries"):
+    for kind in ("datasets", "queries", "functions"):
         (specs / kind).mkdir(parents=True)
     for name, text in (("rides", RIDES), ("shop", BASKETS), ("cabs", TAXI)):
         (specs / "datasets" / f"{name}.yaml").write_text(text)
