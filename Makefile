@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run test test-fast lint bench chaos fuzz clean
+.PHONY: help setup lock run test test-fast lint bench reproduce chaos fuzz clean
 
 BIN := .venv/bin
 ONLY ?=
@@ -38,6 +38,9 @@ test-fast: setup ## the tests that need no Spark, Airflow or real data, under 2 
 
 bench: setup ## benchmarks; ONLY=name for one, DATA=dir for the real slices
 	@$(BIN)/python -m tests.benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(DATA),--data $(DATA))
+
+reproduce: setup ## the papers' figures on the real slices in DATA=dir; ONLY=figure for one; build/reproduce/index.html
+	@$(BIN)/python -m tests.reproduce --data "$(DATA)" $(if $(ONLY),--only $(ONLY))
 
 chaos: setup ## kill -9 jobs at N random moments and compare with an undisturbed run
 	@$(BIN)/python -m tests.chaos --n $(N)

@@ -110,10 +110,10 @@ def replay(stream: Stream, seed: int) -> list[Outcome]:
         for budget in BUDGETS:
             for variant, size in _plain_sizes(rows, known, budget, rng):
                 answer = stratified_mean(rows.sample(window, size))
-                outcomes.append((stream.name, budget, variant, *_judged(truth, window, answer, size)))
+                outcomes.append((stream.name, budget, variant, *judged(truth, window, answer, size)))
             for variant, leg in legs[budget].items():
-                answer, size = _recipe(rows, known, budget, leg, rng)
-                outcomes.append((stream.name, budget, variant, *_judged(truth, window, answer, size)))
+                answer, size = recipe_answer(rows, known, budget, leg, rng)
+                outcomes.append((stream.name, budget, variant, *judged(truth, window, answer, size)))
     return outcomes
 
 
@@ -150,7 +150,10 @@ def _plain_sizes(rows: Replay, known: Known, budget: float, rng: np.random.Gener
         yield name, _rounded(_in_proportion(share, population, capacity), population, rng)
 
 
-def _recipe(rows: Replay, known: Known, budget: float, leg: Leg, rng: np.random.Generator) -> tuple[Estimate, Floats]:
+def recipe_answer(
+    rows: Replay, known: Known, budget: float, leg: Leg, rng: np.random.Generator
+) -> tuple[Estimate, Floats]:
+    """The learnt answer of a window and the rows sampled of each key; an audited window adds its record to the leg."""
     population, window = known.population, known.window
     wanted = _posterior_rows(known.priors[leg.one_in], budget * population.sum())
     if leg.thresholds:
@@ -193,7 +196,7 @@ def _rounded(size: Floats, population: Floats, rng: np.random.Generator) -> Floa
     return np.minimum(population, whole + (rng.random(size.size) < size - whole))
 
 
-def _judged(truth: Truth, window: int, answer: Estimate, size: Floats) -> tuple[Accuracy, float, float]:
+def judged(truth: Truth, window: int, answer: Estimate, size: Floats) -> tuple[Accuracy, float, float]:
     """Accuracy, the share of keys with a bounded interval, and the processed fraction."""
     processed = float(size.sum() / truth.exact.count[window].sum())
     here = truth.exact.count[window] > 0
