@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shedding import warehouse
+from shedding.answers.omissions import OMITTED
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.estimates.accuracy import WindowErrors
@@ -38,6 +39,8 @@ class Evidence:
     runs: pa.Table
     results_version: int
     runs_version: int
+    omitted: pa.Table | None = None
+    """The keys that the answer leaves out by its error limits, a row a window; None where it leaves out none."""
 
     @property
     def kind(self) -> str:
@@ -166,7 +169,13 @@ def load_evidence(
         runs=published,
         results_version=results_version,
         runs_version=runs_version,
+        omitted=_left_out(rows, leg),
     )
+
+
+def _left_out(rows: pa.Table, leg: str) -> pa.Table | None:
+    left_out = rows.filter(pc.equal(rows["leg"], OMITTED))
+    return left_out.drop_columns(["slot", "leg"]) if leg != "exact" and left_out.num_rows else None
 
 
 def micros(column: pa.ChunkedArray) -> Array:

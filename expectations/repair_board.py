@@ -27,10 +27,10 @@ class Board:
     """The answer's rows with a number for each key, and which keys are chosen so far."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
-        self.key: Array = align([evidence.answer], evidence.query.group_by)[1][0]
-        self.first: Array = np.unique(self.key, return_index=True)[1]
-        self.repaired = np.zeros(len(self.first), dtype=bool)
+        self.evidence, names = evidence, evidence.query.group_by
+        self._omitted = evidence.answer.slice(0, 0) if evidence.omitted is None else evidence.omitted
+        keys, (self.key, self._omitted_key) = align([evidence.answer, self._omitted], names)
+        self.repaired = np.zeros(len(keys), dtype=bool)
         self.missing = evidence.absent.copy()
         if evidence.exact is not None:  # the exact leg has their rows, and they are added first
             self.missing[:] = 0
@@ -38,9 +38,10 @@ class Board:
     @cached_property
     def cost(self) -> Array:
         """The rows that fixing each key reads; 1 where populations are unknown."""
-        rows = numbers(self.evidence.answer, "population")
+        rows = np.concatenate([numbers(table, "population") for table in (self.evidence.answer, self._omitted)])
         rows = rows if np.isfinite(rows).all() else np.ones(len(rows))
-        summed: Array = np.bincount(self.key, rows, minlength=len(self.first))
+        keys = np.concatenate([self.key, self._omitted_key])
+        summed: Array = np.bincount(keys, rows, minlength=len(self.repaired))
         return np.asarray(np.maximum(summed, 1.0))
 
     @cached_property
@@ -64,6 +65,15 @@ class Board:
         """Choose the keys of some rows."""
         self.repaired[self.key[rows]] = True
 
+    @property
+    def added(self) -> Array:
+        """Which rows of the omitted keys are of keys that are chosen."""
+        return np.asarray(self.repaired[self._omitted_key])
+
+    def add(self, row: int) -> None:
+        """Choose the key of a row of the omitted ones: it is then exact in every window, and left out of none."""
+        self.repaired[self._omitted_key[row]] = True
+
     def left(self, rows: Array, values: Array) -> Array:
         """The values of some rows, 0 for rows of chosen keys."""
         return np.where(self.repaired[self.key[rows]], 0.0, values[rows])
@@ -71,11 +81,15 @@ class Board:
     def chosen(self) -> pa.Table:
         """The chosen keys and, where the exact leg names them, the missing ones; each once, sorted."""
         names = self.evidence.query.group_by
-        places = np.sort(self.first[self.repaired])
-        keys = self.evidence.answer.select(names).take(pa.array(places, pa.int64()))
+        parts = [
+            self.evidence.answer.filter(pa.array(self.repaired[self.key])),
+            self._omitted.filter(pa.array(self.added)),
+        ]
         if self.evidence.exact is not None:
             missing = positions(self.evidence.exact, self.evidence.answer, names) < 0
-            keys = pa.concat_tables([keys, self.evidence.exact.filter(pa.array(missing)).select(names)])
+            missing &= positions(self.evidence.exact, self._omitted, names) < 0
+            parts.append(self.evidence.exact.filter(pa.array(missing)))
+        keys = pa.concat_tables([part.select(names) for part in parts])
         return keys.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names])
 
     def share(self) -> float:

@@ -15,14 +15,17 @@ from expectations.evidence import require_own_run, require_own_specification
 from expectations.verdict import Verdict, read_verdict
 from jobs.window_states import Decision, write_states
 from shedding import warehouse
+from shedding.answers.omissions import OMITTED
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant
 from shedding.tables import holds
 
 STAMP = pa.timestamp("us", "UTC")
+OMITTED_COLUMNS = ("population", "planned_error", "error_limit", "rows_needed", "reason")
 
 
 def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> int:
@@ -42,6 +45,7 @@ def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, r
     policy = _policy(runs, recorded)
     table = warehouse.published(settings, query.name)
     _refuse_narrowing(query, table.schema(), _published(query, rows, slot, policy, run_id, 1).schema)
+    _publish_omitted(settings, query, slot, recorded, run_id)
     version, _ = table.revise(
         lambda revision: _published(query, rows, slot, policy, run_id, revision),
         where={"window_end": (format_instant(slot), format_instant(slot + query.timeline.slot))},
@@ -83,6 +87,28 @@ def _judged_rows(settings: Settings, query: QuerySpec, slot: int, verdict: Verdi
     require_own_run(query, slot, runs, verdict.run_id)
     order = [("window_start", "ascending"), *((key, "ascending") for key in query.group_by)]
     return rows.take(pc.sort_indices(rows, order)), runs
+
+
+def _publish_omitted(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, run_id: str) -> None:
+    """Make the keys that the judged answer leaves out those of `omitted/<query>`, in the place of the slot's last.
+
+    Written just before the rows: a key is in one of both tables at least, whenever a reader looks.
+    """
+    table = warehouse.omitted(settings, query.name)
+    where = [("slot", "=", slot_name(slot)), ("leg", "=", OMITTED)]
+    rows = warehouse.results(settings, query.name).read(where, version=verdict.results_version)
+    if verdict.leg == EXACT or "planned_error" not in rows.column_names:
+        rows = rows.slice(0, 0)
+    if not rows.num_rows and not table.exists():
+        return
+    order = [("window_start", "ascending"), *((key, "ascending") for key in query.group_by)]
+    rows = rows.take(pc.sort_indices(rows, order))
+    known = [name for name in OMITTED_COLUMNS if name in rows.column_names]
+    columns = {name: rows[name] for name in ("window_start", "window_end", *query.group_by, *known)}
+    columns["run_id"] = pa.array([run_id] * rows.num_rows, pa.string())
+    columns["slot"] = pa.array([slot_name(slot)] * rows.num_rows, pa.string())
+    ends = {"window_end": (format_instant(slot), format_instant(slot + query.timeline.slot))}
+    table.replace(pa.table(columns), ends, _metadata(query, slot, verdict, run_id))
 
 
 def _policy(runs: pa.Table, verdict: Verdict) -> str:

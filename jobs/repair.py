@@ -31,6 +31,7 @@ from expectations.repair_plan import Repair, plan_repair
 from expectations.verdict import read_verdict
 from shedding import warehouse
 from shedding.answers.answer import largest
+from shedding.answers.omissions import OMITTED
 from shedding.config import Settings
 from shedding.ingest.side import Side, sides_of
 from shedding.keys import align
@@ -66,7 +67,7 @@ class RepairReport:
 
 @dataclass(frozen=True)
 class _Fixed:
-    """The rows that take the place of others under `leg`, and their cost."""
+    """The rows that take the place of others under `leg`, what stays left out of them, and their cost."""
 
     leg: str
     rows: pa.Table
@@ -74,6 +75,7 @@ class _Fixed:
     processed: float = 0.0
     read: int = 0
     runs: pa.Table | None = None
+    omitted: pa.Table | None = None
 
 
 def repair(
@@ -144,7 +146,10 @@ class _Work:
             exact, processed, read = self._computed(keys)
         others = evidence.answer.filter(pa.array(~_among(evidence.answer, keys)))
         rows = pa.concat_tables([others, exact], promote_options="permissive")
-        return _Fixed(evidence.leg, rows, keys.num_rows, processed, read)
+        omitted = (
+            None if evidence.omitted is None else evidence.omitted.filter(pa.array(~_among(evidence.omitted, keys)))
+        )
+        return _Fixed(evidence.leg, rows, keys.num_rows, processed, read, omitted=omitted)
 
     def widened(self) -> _Fixed:
         """The whole slot's exact leg."""
@@ -205,17 +210,26 @@ def _write(settings: Settings, evidence: Evidence, fixed: _Fixed, plan: Repair, 
     """Write the slot's results with the fixed leg, then run rows that point to them; the other legs stay as judged."""
     query, slot = evidence.query, slot_name(evidence.slot)
     metadata = {"run_id": run_id, "repair": plan.why, "leg": fixed.leg}
-    rows = fixed.rows
-    for name, value in {"leg": fixed.leg, "slot": slot}.items():
-        rows = rows.append_column(name, pa.array([value] * rows.num_rows, pa.string()))
+    parts = [_under(fixed.leg, slot, fixed.rows)]
+    if fixed.omitted is not None:
+        parts.append(_under(OMITTED, slot, fixed.omitted))
     results = warehouse.results(settings, query.name)
-    judged = results.read([("slot", "=", slot), ("leg", "!=", fixed.leg)], version=evidence.results_version)
-    whole = pa.concat_tables([judged, rows], promote_options="permissive")
+    judged = results.read(
+        [("slot", "=", slot), ("leg", "not in", [fixed.leg, OMITTED])], version=evidence.results_version
+    )
+    whole = pa.concat_tables([judged, *parts], promote_options="permissive")
     version = results.replace(whole, {"slot": slot}, metadata)
     runs = warehouse.runs(settings, query.name)
     old = runs.read([("slot", "=", slot)], version=evidence.runs_version)
     updated = _run_rows(old, evidence, fixed, plan, {"run_id": run_id, "results_version": version}, seconds)
     runs.replace(updated, {"slot": slot}, metadata)
+
+
+def _under(leg: str, slot: str, rows: pa.Table) -> pa.Table:
+    """Rows of `results` under the name of a leg."""
+    for name, value in {"leg": leg, "slot": slot}.items():
+        rows = rows.append_column(name, pa.array([value] * rows.num_rows, pa.string()))
+    return rows
 
 
 def _run_rows(
@@ -247,11 +261,13 @@ def _after(row: dict[str, Any], evidence: Evidence, fixed: _Fixed) -> dict[str, 
     """Keys and errors of one window as they are after the repair."""
     start = parse_instant(row["window_start"])
     window = int(np.searchsorted(evidence.starts, start))
-    rows = fixed.rows.filter(pa.array(micros(fixed.rows["window_start"]) == start))
+    rows = _in_window(fixed.rows, start)
     absent = 0 if fixed.leg == EXACT else _absent(evidence, rows, start)
     silent = int(silent_rows(rows, evidence.query).sum())
     columns: dict[str, Any] = {"keys": rows.num_rows, "missing_keys": absent + silent}
     columns["imputed_keys"] = int(np.nansum(numbers(rows, "is_imputed")))
+    left_out = np.zeros(0) if fixed.omitted is None else numbers(_in_window(fixed.omitted, start), "population")
+    columns |= {"omitted_keys": len(left_out), "omitted_rows": float(left_out.sum())}
     for measure in evidence.query.measures:
         errors, laws = numbers(rows, f"{measure.name}_error"), evidence.laws[measure.name][window]
         cell = errors[~np.isnan(errors)], absent, laws
@@ -270,8 +286,15 @@ def _absent(evidence: Evidence, rows: pa.Table, start: int) -> int:
     if known is None:
         known = evidence.answer.filter(pc.is_valid(evidence.answer["population"]))
         before = int(evidence.absent[evidence.starts == start].sum())
-    wanted = known.filter(pa.array(micros(known["window_start"]) == start))
-    return before + int((positions(wanted, rows, evidence.query.group_by) < 0).sum())
+    wanted, names = _in_window(known, start), evidence.query.group_by
+    gone = positions(wanted, rows, names) < 0
+    if evidence.omitted is not None:  # left out on purpose is not missing
+        gone &= positions(wanted, _in_window(evidence.omitted, start), names) < 0
+    return before + int(gone.sum())
+
+
+def _in_window(rows: pa.Table, start: int) -> pa.Table:
+    return rows.filter(pa.array(micros(rows["window_start"]) == start))
 
 
 def repair_slot(settings: Settings, catalog: Catalog, query: str, slot: int, run_id: str) -> RepairReport:

@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 
 from expectations.verdict import Verdict, read_verdict
 from shedding import warehouse
+from shedding.answers.omissions import OMITTED
 from shedding.answers.slot import answer_sides
 from shedding.compare.promise import APPROVED, PASSED, REPAIRED, broken_promises, promise_lines
-from shedding.compare.verification import SCHEMA, published_answer, stated_limits, verified_window
+from shedding.compare.verification import SCHEMA, published_answer, stated_limits, verified_window, without
 from shedding.config import Settings
 from shedding.errors import DataError, PromiseError, SluiceError, reported
 from shedding.ingest.side import Side, sides_of
@@ -190,6 +191,10 @@ def _verified(settings: Settings, query: QuerySpec, sides: Sequence[Side], one: 
     made = answer_sides(settings, query.model_copy(update={"shed": exactly, "top": None}), one.slot, sides, scans)
     where = [("slot", "=", slot_name(one.slot))]
     published = warehouse.published(settings, query.name).read(where, version=one.published_version)
+    left_out = None
+    if query.shed.limited:
+        where, names = [*where, ("leg", "=", OMITTED)], ["window_start", *query.group_by]
+        left_out = warehouse.results(settings, query.name).read(where, names, one.verdict.results_version)
     limits = stated_limits(query.gate)
     shared = {
         "slot": slot_name(one.slot), "verdict": one.kind, "run_id": one.verdict.run_id, "revision": one.revision,
@@ -202,6 +207,8 @@ def _verified(settings: Settings, query: QuerySpec, sides: Sequence[Side], one: 
         here = published.filter(pc.equal(published["window_start"].cast(pa.int64()), start))
         answer = published_answer(here, exact, query.measures)
         exact = exact if query.top is None else exact.only(answer.shown)
+        if left_out is not None:
+            exact = without(exact, left_out.filter(pc.equal(left_out["window_start"].cast(pa.int64()), start)))
         times = {"window_start": start, "window_end": window.answer.sample.end}
         for measure in query.measures:
             row = verified_window(answer, exact, measure, limits, one.runs.get(start, {}))

@@ -50,6 +50,8 @@ ingests = Kind("ingests", schema=pa.schema([
 
 published = Kind("published", ("slot",))
 """What consumers read; only `jobs/publish.py` writes it."""
+omitted = Kind("omitted", ("slot",))
+"""Keys that the published answer leaves out, since their planned error is above what is tolerated; by `publish` too."""
 results = Kind("results", ("slot", "leg"))
 """A slot's answer, all legs, as its run computed it."""
 runs = Kind("runs", ("slot",))
@@ -92,7 +94,7 @@ windows = Kind("windows", ("slot",), pa.schema([
 
 OF_DATASET = (raw, concepts, quarantined_rows, ingests)
 OF_QUERY = (
-    published, results, runs, verdicts, panes, verifications, quarantined_slots, plans, windows, enriched,
+    published, omitted, results, runs, verdicts, panes, verifications, quarantined_slots, plans, windows, enriched,
 )  # fmt: skip
 
 

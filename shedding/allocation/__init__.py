@@ -5,6 +5,8 @@
     goal           which error counts: the factory Concept -> Curve
     curve          the error of a stratum as a function of its rows, and its inverse
     problem        strata, curve and budget together: shares, floors, rates, and what rates cost and lose
+    width_curve    the planned half-width of an interval as such a curve
+    admission      who is left out where each needs so many rows to be of any use
     pool           several queries with one budget for the union of their samples
     water_filling  the optimum of reciprocal curves; `hull` of any other; `clustering` with few rates
 

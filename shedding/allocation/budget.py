@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from shedding.errors import BudgetError
 Floats = NDArray[np.float64]
 
 LEAST_RATE = 2.0**-53
-"""The smallest positive threshold that can keep a row; rates are never 0 except for omitted keys."""
+"""The smallest positive threshold that can keep a row; rates of a policy are never 0."""
 _LESS_THAN_WHOLE = 1.0 - 1e-12
 
 
@@ -54,18 +53,19 @@ class Budget:
 class Allocation:
     """Rates of a slot and what they are expected to cost and to lose.
 
-    rates (K,) in (0, 1], 0 only for `omitted` keys (index -> why). unseen_rate: for keys that the concept does not
-    hold. expected_error (K,): the curve's error of each key; total_error: its weighted mean
+    rates (K,) in (0, 1]: thresholds on u. shares (K,): the share of each key's rows that they keep in expectation, the
+    same but for sure rows. unseen_rate: for keys that the concept does not hold. expected_error (K,): the curve's error
+    of each key; total_error: its weighted mean
     (root of the mean square where the curve is reciprocal). exceeded_by: cost beyond the budget, 0 where it is kept.
     """
 
     rates: Floats
+    shares: Floats
     unseen_rate: float
     expected_rows: float
     expected_cost: float
     expected_error: Floats
     total_error: float
-    omitted: Mapping[int, str] = field(default_factory=dict)
     exceeded_by: float = 0.0
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shedding.allocation.admission import admitted_rows
 from shedding.allocation.budget import LEAST_RATE, Allocation, Budget, Share, as_rates
 from shedding.allocation.cheapest import cheapest_first
 from shedding.allocation.clustering import group_by_ratio
@@ -28,16 +29,33 @@ UNSEEN_PART = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a policy is asked, with the steps that policies are made of. Everything here is a function of the three."""
+    """What a policy is asked, with the steps that policies are made of. Everything here is a function of its fields.
+
+    `needed` (K,): rows below which a stratum is of no use, where it has an error limit.
+    """
 
     strata: Strata
     curve: Curve
     budget: Budget
+    needed: Floats | None = None
 
     @classmethod
-    def of(cls, concept: Concept, budget: Budget, goal: Goal) -> Problem:
+    def of(cls, concept: Concept, budget: Budget, goal: Goal, needed: Floats | None = None) -> Problem:
         """The problem of a slot's concept under a goal."""
-        return cls(concept.strata, goal.curve(concept), budget)
+        return cls(concept.strata, goal.curve(concept), budget, needed)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the budget is short of what the strata need, so that `admitted` is all that can be done with it."""
+        needed = 0.0 if self.needed is None else float(np.sum(self.needed * self.strata.cost))
+        return needed > self.share().capacity
+
+    def admitted(self) -> Allocation:
+        """What they need for as many strata, by weight, as the budget goes round for; next to nothing of the others."""
+        share = self.share()
+        assert self.needed is not None
+        rows = admitted_rows(self.strata, self.needed, share.capacity)
+        return self.settle(rows / self.strata.population, share, sure=True)
 
     def share(self) -> Share:
         """Set aside what unseen keys need: rate min(1, 0.7 B / expected unseen rows), inside the budget.
@@ -67,7 +85,7 @@ class Problem:
         return Share(self.budget.rows, 1.0, share.unseen_rows, share.unseen_cost)
 
     def floor(self) -> Floats:
-        """Least rates that lose no key where completeness is required: zeros for best effort.
+        """Least rates that lose no key where completeness is required, and that meet error limits; else zeros.
 
         Required, and the key's smallest u is known: 1/N, one row, which `settle` then keeps with certainty.
         Required otherwise: a key of N rows is missed at rate r with probability (1 - r)^N (1/e at r = 1/N). The rates
@@ -76,6 +94,8 @@ class Problem:
         for estimated ones as far as the estimate does.
         """
         strata = self.strata
+        if self.needed is not None:
+            return np.minimum(1.0, self.needed / strata.population)
         if self.budget.completeness == "best_effort" or not len(strata):
             return np.zeros(len(strata))
         rows = math.log(len(strata) / LOSS)
@@ -136,7 +156,7 @@ class Problem:
         `certain_thresholds`: the same number in expectation, but never none where one was meant.
         """
         strata, rates = self.strata, as_rates(np.broadcast_to(rates, self.strata.population.shape))
-        errors = self.curve.at_rates(rates)
+        shares, errors = rates.copy(), self.curve.at_rates(rates)
         rows = rates * strata.population
         known = ~np.isnan(strata.least_u) & (rates > 0)
         if (sure or self.budget.completeness == "required") and np.any(known):
@@ -146,6 +166,7 @@ class Problem:
         over = cost - self.budget.rows
         return Allocation(
             rates=rates,
+            shares=shares,
             unseen_rate=share.unseen_rate,
             expected_rows=float(np.sum(rows)) + share.unseen_rate * share.unseen_rows,
             expected_cost=cost,

@@ -78,6 +78,6 @@ def _window(
 def _columns(query: QuerySpec, plan: SlotPlan, side: Side, rows: float) -> dict[str, object]:
     return {
         "policy": EXACT, "published": True, "slot_rows": rows, "processed_rows": rows, "processed_fraction": 1.0,
-        "budget_rows": rows, "omitted_keys": 0, "exceeded_by": 0.0,
+        "budget_rows": rows, "exceeded_by": 0.0,
         "raw_fingerprint": kept_fingerprint([side], plan.stretches), "spec_fingerprint": spec_fingerprint(query, EXACT),
     }  # fmt: skip

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shedding.answers.answer import Answer
+from shedding.answers.omissions import Omissions
 from shedding.answers.scores import Score, missing_keys
 from shedding.measures import CONFIDENCE
 from shedding.panes.panes import MICROS
@@ -29,11 +30,18 @@ class LegWindow:
     scores: Mapping[str, Score]
     error_kind: str
     extra: Mapping[str, Any] = field(default_factory=dict)
+    left_out: Omissions | None = None
 
 
 def results_rows(slot: int, windows: Sequence[LegWindow], measures: Sequence[MeasureSpec]) -> pa.Table:
     """The shown keys of all windows and legs, in the order given, keys sorted inside a window."""
     return pa.concat_tables([_window_rows(slot, window, measures) for window in windows])
+
+
+def omitted_rows(slot: int, windows: Sequence[LegWindow]) -> list[pa.Table]:
+    """What the windows of the leg that is to be published leave out, a table for each that leaves out something."""
+    left_out = [(w.left_out, w.answer.sample) for w in windows if w.left_out is not None and w.extra["published"]]
+    return [omissions.rows(slot, sample) for omissions, sample in left_out if omissions.omitted.any()]
 
 
 def _window_rows(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) -> pa.Table:
@@ -86,11 +94,23 @@ def _run_row(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) -> d
         "keys": int(answer.shown.sum()),
         "missing_keys": missing_keys(answer, window.scores),
         "imputed_keys": int((answer.shown & answer.imputed).sum()),
+        **_left_out(window),
     }
     for measure in measures:
         score = window.scores[measure.name]
         row |= {f"{measure.name}_{name}": value for name, value in score.summary().items()}
     return row
+
+
+def _left_out(window: LegWindow) -> dict[str, Any]:
+    """How many keys the window leaves out and their rows, beside all its rows; unknown where nobody counted."""
+    rows = window.answer.sample.rows
+    omitted = np.zeros(len(rows), np.bool_) if window.left_out is None else window.left_out.omitted
+    return {
+        "omitted_keys": int(omitted.sum()),
+        "omitted_rows": float(rows[omitted].sum()),
+        "window_rows": None if np.isnan(rows).any() else float(rows.sum()),
+    }
 
 
 def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
@@ -107,7 +127,8 @@ def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
         ("slot", pa.string()), ("leg", pa.string()), ("window_start", MICROS), ("window_end", MICROS),
         ("run_id", pa.string()), ("policy", pa.string()), ("published", pa.bool_()), ("audited", pa.bool_()),
         ("audit_reason", pa.string()), ("error_kind", pa.string()), ("keys", pa.int64()), ("missing_keys", pa.int64()),
-        ("imputed_keys", pa.int64()), ("omitted_keys", pa.int64()), ("prior_keys", pa.int64()),
+        ("imputed_keys", pa.int64()), ("omitted_keys", pa.int64()), ("omitted_rows", pa.float64()),
+        ("window_rows", pa.float64()), ("prior_keys", pa.int64()),
         *[(f"{measure.name}_{name}", pa.float64()) for measure in measures for name in numbers],
         *[(f"{measure.name}_{name}", pa.string()) for measure in measures for name in texts],
         ("spot_keys", pa.int64()),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from shedding import warehouse
 from shedding.answers.answer import Answer, top_keys
@@ -15,7 +16,8 @@ from shedding.answers.join import measures_by_side
 from shedding.answers.last_audit import Trust
 from shedding.answers.learnt import Learnt
 from shedding.answers.near_zero import near_zero_advice
-from shedding.answers.run_record import LegWindow, results_rows, run_rows
+from shedding.answers.omissions import Omissions, SlotLimits
+from shedding.answers.run_record import LegWindow, omitted_rows, results_rows, run_rows
 from shedding.answers.scores import Score, expected, measured
 from shedding.answers.spot_checks import slot_spot_checks
 from shedding.answers.whole_sums import refuse_rounded, whole_sums
@@ -86,7 +88,10 @@ class SlotAnswer:
         shared = {**self.shared, "run_id": run_id, "seconds": seconds}
         results = warehouse.results(settings, query.name)
         runs = warehouse.runs(settings, query.name)
-        rows = results_rows(self.slot, self.windows, query.measures)
+        left_out = omitted_rows(self.slot, self.windows)
+        rows = pa.concat_tables(
+            [results_rows(self.slot, self.windows, query.measures), *left_out], promote_options="default"
+        )
         version = results.replace(rows, where, metadata)
         told = run_rows(self.slot, self.windows, query.measures, {**shared, "results_version": version})
         return version, runs.replace(told, where, metadata)
@@ -167,6 +172,8 @@ class SlotWork:
         spans = self.query.timeline.windows(self.slot)
         whole = whole_values(self.query, self.sides[0], self.scans, spans, keys) if audit else {}
         learnt = [self._learnt(number, keys) for number in range(len(self.sides))] if learns else None
+        shed = [leg for leg in self.legs if leg != EXACT and self.query.shed.limited]
+        limits = {leg: SlotLimits(self.planner, slots, leg, keys) for leg in shed}
         windows: list[LegWindow] = []
         for start, end in self.query.timeline.windows(self.slot):
             samples = {leg: [run.window(start, end) for run in runs[leg]] for leg in self.legs}
@@ -177,7 +184,8 @@ class SlotWork:
             for leg in self.legs:
                 answer = exact if leg == EXACT else self._answer(samples[leg], learnt)
                 assert answer is not None
-                windows.append(self._scored(leg, answer, exact))
+                left_out = limits[leg].window(samples[leg][0]) if leg in limits else None
+                windows.append(self._scored(leg, answer, exact, left_out))
         spots: dict[str, SpotCheck] = {}
         if unchecked:
             here = panes[0][self.slot]
@@ -216,8 +224,12 @@ class SlotWork:
         names = self.sides[0].keyset.keys
         return align([k.table() for k in [*keys, *past]], names)[0] if names else Keys((), (), 1)
 
-    def _scored(self, leg: str, answer: Answer, exact: Answer | None) -> LegWindow:
+    def _scored(self, leg: str, answer: Answer, exact: Answer | None, left_out: Omissions | None) -> LegWindow:
+        """The window with its errors, which are those of the keys that are not left out."""
         columns = self._leg_columns(leg)
+        if left_out is not None:
+            answer = answer.only(~left_out.omitted)
+            exact = None if exact is None else exact.only(~left_out.omitted)
         if self.query.top is not None:
             chosen = top_keys(answer, self.query.top)
             if exact is not None:
@@ -230,7 +242,7 @@ class SlotWork:
         if exact is not None and leg == self.query.shed.policy != EXACT:
             columns |= self._records(answer, scores)
         kind = EXACT if leg == EXACT else "measured" if exact is not None else "estimated"
-        return LegWindow(leg, answer, scores, kind, columns)
+        return LegWindow(leg, answer, scores, kind, columns, left_out)
 
     def _records(self, answer: Answer, scores: Mapping[str, Score]) -> dict[str, str]:
         """What an audited window teaches of claims and errors; nothing where its answer had no history."""
@@ -255,14 +267,12 @@ class SlotWork:
             "slot_rows": slot_rows,
             "processed_rows": processed,
             "processed_fraction": processed / slot_rows if slot_rows else 0.0,
-            "omitted_keys": 0,
             "exceeded_by": 0.0,
             "budget_rows": slot_rows,
             **self._fingerprints(leg),
         }
         if leg != EXACT and slot_rows:
             allocation = self.planner.allocation(self.slot, leg)
-            columns["omitted_keys"] = len(allocation.omitted)
             columns["exceeded_by"] = allocation.exceeded_by
             columns["budget_rows"] = self.planner.budget(self.slot)
         return columns

@@ -68,6 +68,13 @@ def published_answer(rows: pa.Table, exact: Answer, measures: Sequence[MeasureSp
     return Answer(exact.sample, estimates, exact.present | shown, shown, nothing, nothing)
 
 
+def without(exact: Answer, rows: pa.Table) -> Answer:
+    """The exact answer of a window, knowing nothing of the keys of some rows: those that were left out on purpose."""
+    kept = np.ones(len(exact.sample.keys), dtype=np.bool_)
+    kept[_places(rows, exact)[0]] = False
+    return exact.only(kept)
+
+
 def verified_window(
     published: Answer,
     exact: Answer,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from shedding.allocation.budget import Allocation, Budget
 from shedding.ingest.side import rows_fingerprint
 from shedding.keys import Keys
+from shedding.planning.error_limits import PlannedErrors, planned_errors
 from shedding.planning.join_concept import learn_join
 from shedding.planning.priors import Priors
 from shedding.planning.slot_concept import SlotConcept, learn_side
@@ -44,6 +45,7 @@ class Planner:
     def __init__(self, query: QuerySpec, priors: Sequence[Priors]) -> None:
         self.query, self.priors = query, list(priors)
         self._concepts: dict[int, SlotConcept] = {}
+        self._planned: dict[int, PlannedErrors | None] = {}
         self._made: dict[tuple[int, str], tuple[tuple[Rates, ...], Allocation]] = {}
 
     @property
@@ -71,6 +73,19 @@ class Planner:
             self._concepts[slot] = learn(self.query, self.priors, slot)
         return self._concepts[slot]
 
+    def planned(self, slot: int) -> PlannedErrors | None:
+        """How wrong the slot's keys are planned to be by their rows; None where no limit asks for it."""
+        if slot not in self._planned:
+            self._planned[slot] = planned_errors(self.query, self.priors[0], slot, self.concept(slot))
+        return self._planned[slot]
+
+    def shares(self, slot: int, leg: str) -> Rates:
+        """The share of each key's rows that the leg means to keep: its rates, but for what sure rows do to them."""
+        here, (rates, made) = self.concept(slot), self._allocated(slot, leg)
+        if not len(here.concept):
+            return rates[0]
+        return replace(rates[0], values=np.where(rates[0].values >= 1.0, 1.0, made.shares))
+
     def spots(self, slot: int) -> Spots:
         """The keys of the slot that are checked; none in an audited slot, or where nobody counted the keys."""
         here, rows = self.concept(slot), self._spot_rows(slot)
@@ -78,6 +93,11 @@ class Planner:
             return Spots(here.keys, np.zeros(len(here.concept), dtype=np.bool_), np.ones(len(here.concept)))
         made = self._allocated(slot, self.query.shed.policy + AS_ALLOCATED)[1]
         cost = here.concept.full_cost * (1 - made.rates)
+        planned = self.planned(slot)
+        if planned is not None:  # what is left out claims nothing that a check could measure
+            population = here.concept.population
+            widths = planned.half_widths(population, made.shares * population)
+            cost = np.where((planned.over(widths) > 1).any(axis=1), 0.0, cost)
         likely = inclusion(cost, made.expected_error)
         return Spots(here.keys, spot_keys(cost, likely, rows, f"{self.query.name}/{slot}"), likely)
 
@@ -92,7 +112,7 @@ class Planner:
             here, rows = self.concept(slot), self.budget(slot)
             if policy == self.query.shed.policy:
                 rows -= self._spot_rows(slot)
-            made = allocate(self.query, policy, here, rows)
+            made = allocate(self.query, policy, here, rows, self.planned(slot))
             rates = here.rates(leg, made, rows)
             if leg == self.query.shed.policy and self.query.spot_checks:
                 chosen = self.spots(slot).chosen
@@ -126,16 +146,19 @@ def budget_rows(query: QuerySpec, rows: float) -> float:
     return float(budget.rows) if budget.rows is not None else (budget.fraction or 1.0) * rows
 
 
-def allocate(query: QuerySpec, policy: str, concept: SlotConcept, rows: float) -> Allocation:
-    """A policy's rates for a slot within a budget of `rows`."""
+def allocate(
+    query: QuerySpec, policy: str, concept: SlotConcept, rows: float, planned: PlannedErrors | None = None
+) -> Allocation:
+    """A policy's rates for a slot within a budget of `rows`; with `planned` errors so that limits are met."""
     shed = query.shed
+    needed = None if planned is None else planned.needed(concept.concept.population)
     budget = Budget(
         rows=max(concept.strata_rows(rows), 1e-9),
         completeness=shed.completeness,
         unseen_share=concept.unseen_share,
         slot_rows=concept.rows,
     )
-    return shed.get_policy(policy).allocate(concept.concept, budget)
+    return shed.get_policy(policy).allocate(concept.concept, budget, needed)
 
 
 def learn(query: QuerySpec, priors: Sequence[Priors], slot: int) -> SlotConcept:

@@ -134,7 +134,7 @@ def key_weights(weights: WeightsSpec, populations: Populations, rows: Floats) ->
     Where no key of the slot has a positive weight they count alike.
     """
     own = np.full(len(populations.keys), weights.default)
-    for entry in weights.keys:
+    for entry in (entry for entry in weights.keys if entry.weight is not None):
         own[populations.keys.having(entry.values)] = entry.weight
     if not own[rows > 0].any():
         own[:] = 1.0

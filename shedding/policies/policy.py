@@ -12,6 +12,7 @@ from shedding.fields import Number, Spec
 if TYPE_CHECKING:  # NumPy: a DAG file reads policies' names and options only
     from shedding.allocation.budget import Allocation, Budget
     from shedding.allocation.concept import Concept
+    from shedding.allocation.curve import Floats
     from shedding.allocation.goal import Goal
     from shedding.allocation.problem import Problem
 
@@ -34,11 +35,16 @@ class Policy(Spec):
     def solve(self, problem: Problem) -> Allocation:
         """The rates of the problem's strata, with what they are expected to cost and to lose."""
 
-    def allocate(self, concept: Concept, budget: Budget) -> Allocation:
-        """The rates of a slot's keys."""
+    def allocate(self, concept: Concept, budget: Budget, needed: Floats | None = None) -> Allocation:
+        """The rates of a slot's keys; `needed` are the rows below which a key is of no use (error limits).
+
+        Where the budget is short of them all policies do the same: keys by weight get what they need, as far as it goes
+        round. Where it is not, what they need is every key's, and the policy shares out the rest.
+        """
         from shedding.allocation.problem import Problem
 
-        return self.solve(Problem.of(concept, budget, self.objective()))
+        problem = Problem.of(concept, budget, self.objective(), needed)
+        return problem.admitted() if problem.leaves_out else self.solve(problem)
 
     def objective(self) -> Goal:
         """The goal whose errors the policy minimises, or only states: relative ones."""

@@ -80,4 +80,6 @@ def _content(query: QuerySpec, leg: str, *classes: Decides) -> dict[str, Any]:
         content.pop("enrich", None)  # fingerprints from before there were functions hold on
     if "shed" in content:
         content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
+        if query.shed.tolerate is None:
+            del content["shed"]["tolerate"]  # fingerprints from before there were error limits hold on
     return content

@@ -17,6 +17,8 @@ class GateSpec(Spec):
     p95_relative_error: Number | None = Field(default=None, gt=0)
     worst_relative_error: Number | None = Field(default=None, gt=0)
     missing_keys: Whole | None = Field(default=0, ge=0)
+    omitted_keys: Number | None = Field(default=None, ge=0, lt=1, description="share of keys that limits leave out")
+    omitted_rows: Number | None = Field(default=None, ge=0, lt=1, description="share of rows that limits leave out")
     top_missed: Whole | None = Field(default=None, ge=0, description="keys of the true top that an answer may miss")
     coverage: Number | None = Field(default=None, gt=0, lt=1)
     half_width: Number | None = Field(default=None, gt=0, description="mean half-width of intervals over the value")

@@ -162,6 +162,11 @@ class QuerySpec(Spec):
                 f"shed.weights.keys names {sorted(strange)[0]!r}, which is no key; write columns of group_by: "
                 f"{', '.join(self.group_by) or 'there are none'}"
             )
+        tolerate = self.shed.tolerate
+        limited = tolerate.error if tolerate is not None and isinstance(tolerate.error, dict) else {}
+        unknown = [name for name in limited if name not in names]
+        if unknown:
+            raise ValueError(f"shed.tolerate names {unknown[0]!r}, which is no measure; measures: {', '.join(names)}")
         if self.top is not None and self.top.by not in names:
             raise ValueError(f"top.by is {self.top.by!r}, which is no measure; measures: {', '.join(names)}")
         if self.top is not None and not self.group_by:
@@ -212,6 +217,8 @@ class QuerySpec(Spec):
                 f"measure {unjoined[0].name!r} is a {unjoined[0].agg}; a join answers {joined}: "
                 f"move it to a query of one dataset"
             )
+        if self.join is not None and self.shed.limited:
+            raise ValueError("shed.tolerate does not go with a join yet; remove it, or let the gate limit the errors")
         if self.join is not None and sorted(self.join.on) != sorted(self.group_by):
             raise ValueError("a join groups by the columns it joins on; write the same columns in join.on and group_by")
         return self

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from shedding.fields import Number, Spec, Whole
 from shedding.spec.policy_options import PolicyName, PolicyOptions
+from shedding.spec.tolerate import TolerateSpec
 from shedding.spec.weights import WeightsSpec
 from shedding.spec.window_drops import WindowDrops
 
@@ -45,11 +46,25 @@ class ShedSpec(PolicyOptions):
     )
 
     weights: WeightsSpec = WeightsSpec()
+    tolerate: TolerateSpec | None = Field(default=None, description="keys that cannot be this good are left out")
+
+    @property
+    def limited(self) -> bool:
+        """Whether keys have error limits, so that some may be left out."""
+        return self.tolerate is not None or any(entry.error is not None for entry in self.weights.keys)
 
     @model_validator(mode="after")
     def _options_fit(self) -> ShedSpec:
         for policy in {self.policy, *self.compare}:
             self.get_policy(policy)
+        return self
+
+    @model_validator(mode="after")
+    def _limits_fit(self) -> ShedSpec:
+        if self.limited and self.policy == EXACT:
+            raise ValueError("tolerate, and error in weights, go with a policy that sheds: exact rows have no error")
+        if self.limited and self.completeness == "required":
+            raise ValueError("tolerate leaves keys out and completeness: required keeps all of them; remove one")
         return self
 
     @model_validator(mode="after")

@@ -50,6 +50,7 @@ class Answer:
     truth: Sequence[float] | None = None
     missing: int = 0
     leg: str = "uniform"
+    omitted: Sequence[str] = ()
     run: dict[str, Any] = field(default_factory=dict)
 
     def rows(self, leg: str) -> pa.Table:
@@ -64,9 +65,28 @@ class Answer:
         slot = slot_name(self.slot)
         results = Table(settings.table("results", self.query.name), ("slot", "leg"))
         runs = Table(settings.table("runs", self.query.name), ("slot",))
-        version = results.replace(pa.concat_tables([self.rows(leg) for leg in legs]), {"slot": slot}, {"run": run_id})
+        whole = pa.concat_tables([*(self.rows(leg) for leg in legs), *self._omitted()], promote_options="default")
+        version = results.replace(whole, {"slot": slot}, {"run": run_id})
         rows = [row | {"results_version": version} for leg in legs for row in self._run_rows(leg, run_id)]
         runs.replace(pa.Table.from_pylist(rows, schema=_run_schema(rows)), {"slot": slot}, {"run": run_id})
+
+    def _omitted(self) -> list[pa.Table]:
+        """Keys of 50 rows that every window leaves out."""
+        count = len(self.omitted)
+        columns = {"population": 50.0, "planned_error": 0.4, "error_limit": 0.25, "rows_needed": 9.0}
+        return [
+            pa.table({
+                "slot": pa.array([slot_name(self.slot)] * count, pa.string()),
+                "leg": pa.array(["omitted"] * count, pa.string()),
+                "window_start": pa.array([start] * count, STAMP),
+                "window_end": pa.array([end] * count, STAMP),
+                **{key: pa.array(list(self.omitted), pa.string()) for key in self.query.group_by},
+                **{name: np.full(count, value) for name, value in columns.items()},
+                "reason": pa.array(["fare: planned error 0.4 is above 0.25"] * count, pa.string()),
+            })
+            for start, end in self.query.timeline.windows(self.slot)
+            if count
+        ]  # fmt: skip
 
     def _window(self, start: int, end: int, leg: str, exact: bool) -> pa.Table:
         count = len(self.keys)

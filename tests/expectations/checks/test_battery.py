@@ -34,6 +34,7 @@ BROKEN: dict[str, dict[str, Any]] = {
     "twice": {"keys": ["a", "a", *NAMES[2:]], "audited": False},
     "untrusted": {"audited": False, "run": {**RUN, "last_audit": None, "audit_missing_keys": 9.0}},
     "empty": {"keys": []},
+    "left out": {"omitted": [f"o{i:03}" for i in range(120)]},
 }
 
 
