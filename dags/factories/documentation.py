@@ -30,11 +30,7 @@ Running an interval again adds nothing twice.
 def query_page(query: QuerySpec) -> str:
     """What is answered, within which budget and error, and what happens on failure."""
     slide = query.window.slide or query.window.size
-    budget = (
-        f"{query.shed.budget.fraction:.3g} of the rows"
-        if query.shed.budget.fraction
-        else f"{query.shed.budget.rows} rows a slot"
-    )
+    budget = str(query.shed.budget) + (" a slot" if query.shed.budget.rows is not None else "")
     gate = query.gate.model_dump(exclude_none=True, exclude={"warn", "on_failure", "approval_timeout"})
     checks = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in gate.items())
     return f"""# {query.name}

@@ -101,7 +101,4 @@ def _over_keys(planner: Planner, slots: Sequence[int], keys: Keys) -> PlannedErr
         parts.append(planned)
     if not parts:
         return None
-    names = ("spread", "prior", "unit", "limits")
-    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-    stacked = PlannedErrors(parts[0].measures, *columns, max(part.doubt for part in parts), parts[0].plain)
-    return stacked.take(np.maximum(place, 0))
+    return PlannedErrors.stacked(parts).take(np.maximum(place, 0))

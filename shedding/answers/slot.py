@@ -311,8 +311,7 @@ class SlotWork:
         return f"one in {self.query.audit.one_in}"
 
     def _reason(self) -> str:
-        budget = self.query.shed.budget
-        size = f"{budget.rows} rows" if budget.rows is not None else f"{budget.fraction:g} of the rows"
+        size = str(self.query.shed.budget)
         if self.query.shed.policy == EXACT:
             return "policy exact: every row"
         if self.planner.concept(self.slot).counted:

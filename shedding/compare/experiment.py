@@ -22,7 +22,8 @@ from shedding.panes.blocks import level_measures, with_levels
 from shedding.panes.from_scan import Scanned
 from shedding.panes.panes import Panes
 from shedding.panes.scans import Scans
-from shedding.planning.planner import allocate, learn
+from shedding.planning.allocate import allocate
+from shedding.planning.planner import learn
 from shedding.planning.priors import Priors
 from shedding.rates import Rates
 from shedding.spec.measure import MeasureSpec

@@ -7,7 +7,8 @@ the quantiles are those before any audit (`estimates.shrinkage.calibration`), on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -49,10 +50,24 @@ class PlannedErrors:
     doubt: float
     plain: bool
 
+    @property
+    def limited(self) -> bool:
+        """Whether some key has a limit."""
+        return bool(np.isfinite(self.limits).any())
+
     def half_widths(self, population: Floats, rows: Floats) -> Floats:
         """(K, M) at so many planned rows of each key's population; 0 for keys without rows."""
-        known, keys = np.maximum(population, 1.0), np.arange(population.size)
-        found = [curve.errors(keys, np.minimum(rows, known)[:, None])[:, 0] for curve in self._curves(known)]
+        known = np.maximum(population, 1.0)
+        return self._at(population, rows, self._curves(known))
+
+    def deviations(self, population: Floats, rows: Floats) -> Floats:
+        """(K, M) the same of the deviation of the error: half-widths without their quantiles, in few keys' doubt."""
+        known = np.maximum(population, 1.0)
+        return self._at(population, rows, [replace(curve, quantile=np.ones_like) for curve in self._curves(known)])
+
+    def _at(self, population: Floats, rows: Floats, curves: Sequence[Curve]) -> Floats:
+        kept, keys = np.minimum(rows, np.maximum(population, 1.0))[:, None], np.arange(population.size)
+        found = [curve.errors(keys, kept)[:, 0] for curve in curves]
         return np.where(population[:, None] > 0, np.stack(found, axis=1), 0.0)
 
     def needed(self, population: Floats) -> Floats:
@@ -68,13 +83,26 @@ class PlannedErrors:
 
     def take(self, keys: Ints) -> PlannedErrors:
         """The same for keys by their number."""
-        parts = (getattr(self, name)[keys] for name in ("spread", "prior", "unit", "limits"))
-        return PlannedErrors(self.measures, *parts, self.doubt, self.plain)
+        return replace(
+            self, spread=self.spread[keys], prior=self.prior[keys], unit=self.unit[keys], limits=self.limits[keys]
+        )
 
-    def _curves(self, population: Floats) -> list[Curve]:
+    @classmethod
+    def stacked(cls, parts: Sequence[PlannedErrors]) -> PlannedErrors:
+        """The keys of several slots, one after the other."""
+        return replace(
+            parts[0],
+            spread=np.concatenate([part.spread for part in parts]),
+            prior=np.concatenate([part.prior for part in parts]),
+            unit=np.concatenate([part.unit for part in parts]),
+            limits=np.concatenate([part.limits for part in parts]),
+            doubt=max(part.doubt for part in parts),
+        )
+
+    def _curves(self, population: Floats) -> list[WidthCurve]:
         return [self._curve(population, m) for m in range(len(self.measures))]
 
-    def _curve(self, population: Floats, measure: int) -> Curve:
+    def _curve(self, population: Floats, measure: int) -> WidthCurve:
         spread = self.spread[:, measure]
         if self.plain:
             return WidthCurve(ReciprocalCurve(population, spread**2 / population), self.unit[:, measure], student)
@@ -99,12 +127,12 @@ def student(n: Floats) -> Floats:
 
 
 def planned_errors(query: QuerySpec, priors: Priors, slot: int, concept: SlotConcept) -> PlannedErrors | None:
-    """What the priors plan for the keys of a slot's concept; None where no limited measure is estimated from a sample.
+    """What the priors plan for the keys of a slot's concept; None where no measure is estimated from a sample.
 
     Raises NotReadyError where the keys are not counted: what nobody knows of cannot be left out.
     """
     measures = [m for m in query.measures if m.traits.estimated]
-    if not query.shed.limited or concept.counted or not measures:
+    if concept.counted or not measures:
         return None
     if not concept.concept.known:
         name = priors.side.dataset.name

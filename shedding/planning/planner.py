@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from shedding.allocation.budget import Allocation, Budget
+from shedding.allocation.budget import Allocation
 from shedding.ingest.side import rows_fingerprint
 from shedding.keys import Keys
+from shedding.planning.allocate import allocate
 from shedding.planning.error_limits import PlannedErrors, planned_errors
 from shedding.planning.join_concept import learn_join
+from shedding.planning.least_budget import PILOT, Wish, least_fraction
 from shedding.planning.priors import Priors
 from shedding.planning.slot_concept import SlotConcept, learn_side
 from shedding.rates import Rates
@@ -46,6 +48,7 @@ class Planner:
         self.query, self.priors = query, list(priors)
         self._concepts: dict[int, SlotConcept] = {}
         self._planned: dict[int, PlannedErrors | None] = {}
+        self._budgets: dict[int, float] = {}
         self._made: dict[tuple[int, str], tuple[tuple[Rates, ...], Allocation]] = {}
 
     @property
@@ -62,8 +65,22 @@ class Planner:
         return self._allocated(slot, leg)[1]
 
     def budget(self, slot: int) -> float:
-        """Rows that may be processed in the slot."""
-        return budget_rows(self.query, self.concept(slot).rows)
+        """Rows that may be processed in the slot: as the specification says, or as few as its error takes."""
+        if slot not in self._budgets:
+            budget, here = self.query.shed.budget, self.concept(slot)
+            fraction = None if budget.error is None else self._fraction(slot, Wish(budget.error, budget.keys))
+            self._budgets[slot] = budget_rows(self.query, here.rows) if fraction is None else fraction * here.rows
+        return self._budgets[slot]
+
+    def _fraction(self, slot: int, wish: Wish) -> float:
+        """The least fraction that meets the wish, spot checks on top; `PILOT` where no audit has taught anything."""
+        planned = self.planned(slot)
+        if planned is None:
+            return 0.0
+        if not self.priors[0].plan.priors(slot):
+            return PILOT
+        checks = self.query.shed.spot_check if self.query.spot_checks else 0.0
+        return min(1.0, least_fraction(self.query, self.concept(slot), planned, wish) / (1 - checks))
 
     def concept(self, slot: int) -> SlotConcept:
         """The slot's keys with their populations, and what the priors say of their spread."""
@@ -74,9 +91,11 @@ class Planner:
         return self._concepts[slot]
 
     def planned(self, slot: int) -> PlannedErrors | None:
-        """How wrong the slot's keys are planned to be by their rows; None where no limit asks for it."""
+        """How wrong the slot's keys are planned to be by their rows; None where nothing asks for it."""
         if slot not in self._planned:
-            self._planned[slot] = planned_errors(self.query, self.priors[0], slot, self.concept(slot))
+            asked = self.query.shed.limited or self.query.shed.budget.error is not None
+            found = planned_errors(self.query, self.priors[0], slot, self.concept(slot)) if asked else None
+            self._planned[slot] = found
         return self._planned[slot]
 
     def shares(self, slot: int, leg: str) -> Rates:
@@ -94,7 +113,7 @@ class Planner:
         made = self._allocated(slot, self.query.shed.policy + AS_ALLOCATED)[1]
         cost = here.concept.full_cost * (1 - made.rates)
         planned = self.planned(slot)
-        if planned is not None:  # what is left out claims nothing that a check could measure
+        if planned is not None and planned.limited:  # what is left out claims nothing that a check could measure
             population = here.concept.population
             widths = planned.half_widths(population, made.shares * population)
             cost = np.where((planned.over(widths) > 1).any(axis=1), 0.0, cost)
@@ -144,21 +163,6 @@ def budget_rows(query: QuerySpec, rows: float) -> float:
     """The budget of a slot that has so many rows."""
     budget = query.shed.budget
     return float(budget.rows) if budget.rows is not None else (budget.fraction or 1.0) * rows
-
-
-def allocate(
-    query: QuerySpec, policy: str, concept: SlotConcept, rows: float, planned: PlannedErrors | None = None
-) -> Allocation:
-    """A policy's rates for a slot within a budget of `rows`; with `planned` errors so that limits are met."""
-    shed = query.shed
-    needed = None if planned is None else planned.needed(concept.concept.population)
-    budget = Budget(
-        rows=max(concept.strata_rows(rows), 1e-9),
-        completeness=shed.completeness,
-        unseen_share=concept.unseen_share,
-        slot_rows=concept.rows,
-    )
-    return shed.get_policy(policy).allocate(concept.concept, budget, needed)
 
 
 def learn(query: QuerySpec, priors: Sequence[Priors], slot: int) -> SlotConcept:

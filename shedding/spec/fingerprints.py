@@ -15,6 +15,8 @@ from shedding.spec.keyset import KeySet
 from shedding.spec.query import QuerySpec
 from shedding.spec.shed import EXACT
 
+FIRST = ("fraction", "rows")
+"""The keys of a budget that every fingerprint has, stated or not."""
 FORMAT = 6
 """Raise it when the meaning of a pane's columns or of a policy's rates changes."""
 
@@ -80,6 +82,8 @@ def _content(query: QuerySpec, leg: str, *classes: Decides) -> dict[str, Any]:
         content.pop("enrich", None)  # fingerprints from before there were functions hold on
     if "shed" in content:
         content["shed"] = {**spec["shed"], "policy": leg, "compare": []}
+        budget = {name: value for name, value in spec["shed"]["budget"].items() if value is not None or name in FIRST}
+        content["shed"]["budget"] = budget  # fingerprints from before there were error limits hold on
         if query.shed.tolerate is None:
-            del content["shed"]["tolerate"]  # fingerprints from before there were error limits hold on
+            del content["shed"]["tolerate"]
     return content

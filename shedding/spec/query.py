@@ -219,6 +219,8 @@ class QuerySpec(Spec):
             )
         if self.join is not None and self.shed.limited:
             raise ValueError("shed.tolerate does not go with a join yet; remove it, or let the gate limit the errors")
+        if self.join is not None and self.shed.budget.error is not None:
+            raise ValueError("shed.budget.error does not go with a join yet; write a fraction, or rows")
         if self.join is not None and sorted(self.join.on) != sorted(self.group_by):
             raise ValueError("a join groups by the columns it joins on; write the same columns in join.on and group_by")
         return self

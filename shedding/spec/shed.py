@@ -18,16 +18,31 @@ Fraction = Annotated[Number, Field(gt=0, le=1)]
 
 
 class BudgetSpec(Spec):
-    """How many rows may be processed: a fraction of the slot's rows, or a number of rows a slot."""
+    """How many rows may be processed: a fraction of the slot's rows, a number of rows a slot, or what an error takes.
+
+    `error`: the mean relative error of the keys, as it is planned from counts and audits; with `keys` so many of them
+    have a planned 95 % half-width of at most that.
+    """
 
     fraction: Fraction | None = None
     rows: Whole | None = Field(default=None, gt=0)
+    error: Number | None = Field(default=None, gt=0, description="as many rows a slot as this planned error takes")
+    keys: Fraction | None = Field(default=None, description="with error: the share of keys that must be this good")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> BudgetSpec:
-        if (self.fraction is None) == (self.rows is None):
-            raise ValueError("budget needs exactly one of fraction (in (0, 1]) and rows (a positive number)")
+        if sum(one is not None for one in (self.fraction, self.rows, self.error)) != 1:
+            raise ValueError("budget needs exactly one of fraction (in (0, 1]), rows (a positive number) and error")
+        if self.keys is not None and self.error is None:
+            raise ValueError("budget.keys goes with budget.error and only there, e.g. {error: 0.1, keys: 0.95}")
         return self
+
+    def __str__(self) -> str:
+        """In words."""
+        if self.error is not None:
+            good = "a mean error" if self.keys is None else f"{self.keys:.0%} of the keys within +-"
+            return f"the rows that {good} of {self.error:g} takes".replace("+- of", "+-")
+        return f"{self.rows} rows" if self.rows is not None else f"{self.fraction:g} of the rows"
 
 
 class ShedSpec(PolicyOptions):
@@ -63,6 +78,10 @@ class ShedSpec(PolicyOptions):
     def _limits_fit(self) -> ShedSpec:
         if self.limited and self.policy == EXACT:
             raise ValueError("tolerate, and error in weights, go with a policy that sheds: exact rows have no error")
+        if self.limited and self.budget.error is not None:
+            raise ValueError(
+                "budget.error buys the rows that an error takes, so tolerate leaves nothing out; remove one"
+            )
         if self.limited and self.completeness == "required":
             raise ValueError("tolerate leaves keys out and completeness: required keeps all of them; remove one")
         return self
