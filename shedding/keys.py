@@ -50,8 +50,10 @@ class Keys:
         found = np.ones(self.size, dtype=np.bool_)
         for name, value in values.items():
             column = self.columns[self.names.index(name)]
-            same = _nulls(column) if value is None else np.array([_text(v) == _text(value) for v in column.to_pylist()])
-            found &= same
+            if value is None:
+                found &= _nulls(column)
+            else:
+                found &= np.array([_text(v) == _text(value) for v in column.to_pylist()], dtype=np.bool_)
         return found
 
     def table(self) -> pa.Table:

@@ -20,7 +20,20 @@ from shedding.config import Settings
 from shedding.errors import SluiceError, innermost, lines
 from shedding.interruption import INTERRUPTED, ending_at_once, was_interrupted
 
-COMMANDS = ("check", "profile", "ingest", "run", "compare", "verify", "show", "explain", "status", "report", "alerts")
+COMMANDS = (
+    "check",
+    "profile",
+    "ingest",
+    "run",
+    "compare",
+    "plan",
+    "verify",
+    "show",
+    "explain",
+    "status",
+    "report",
+    "alerts",
+)
 BAD_USAGE = 2
 
 

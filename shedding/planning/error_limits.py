@@ -79,7 +79,7 @@ class PlannedErrors:
         """(K, M) planned half-widths over their limits, above 1 where a limit is not met."""
         with np.errstate(divide="ignore", invalid="ignore"):
             times = half_widths / (self.limits * (1 + SLACK))
-        return np.where(half_widths > 0, times, 0.0)
+        return np.where((half_widths > 0) & np.isfinite(self.limits), times, 0.0)
 
     def take(self, keys: Ints) -> PlannedErrors:
         """The same for keys by their number."""

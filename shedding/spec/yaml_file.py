@@ -61,7 +61,7 @@ for _tag, _pattern, _first in (
 def read_mapping(file: Path) -> dict[str, Any]:
     """The file's content; SpecError with what is wrong, where in the file, and what to write instead."""
     try:
-        content = _content(_text(file))
+        content = parse_text(_text(file))
     except UnicodeDecodeError as error:
         raise SpecError(f"is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8") from error
     except OSError as error:
@@ -88,7 +88,8 @@ def _text(file: Path) -> str:
     return content.decode("utf-8-sig")
 
 
-def _content(text: str) -> Any:
+def parse_text(text: str) -> Any:
+    """What a YAML text means; yaml.YAMLError, ValueError or RecursionError where it means nothing."""
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
