@@ -1,4 +1,4 @@
-"""`sluice plan`: the least budget for an error, the largest for a deadline; from what audits left, publishing nothing."""
+"""`sluice plan`: the least budget for an error, the largest for a deadline, from what audits have left behind."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -
         type=_share,
         metavar="P",
         default=0.95,
-        help="share of keys whose planned 95 %% half-width is within E",
+        help="share of keys with a planned 95 %% half-width within E",
     )
     parser.add_argument("--mean", action="store_true", help="the mean relative error of the keys is E instead")
     parser.add_argument("--slots", type=int, default=8, metavar="N", help="plan from the last N audited slots")

@@ -58,6 +58,7 @@ class RowsSide:
         self.arrivals = SimpleNamespace(
             rows=lambda a, b: len(self.between(a, b)),
             first_event=int(self.data.time.min()) if len(self.data) else None,
+            last_event=int(self.data.time.max()) if len(self.data) else None,
             occupied=tuple(np.unique(self.data.time // HOUR * HOUR)),
         )
 

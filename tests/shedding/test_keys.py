@@ -107,3 +107,7 @@ def test_rates_reach_other_keys_by_value_and_unseen_ones_by_the_unseen_rate():
     assert rates.constant is None
     assert Rates("leg", mine, np.array([0.7, 0.7]), unseen=0.7).constant == 0.7
     assert Rates("leg", Keys((), (), 1), np.array([0.3]), unseen=1.0).of(Keys((), (), 1)).tolist() == [0.3]
+
+
+def test_of_no_keys_none_has_a_value():
+    assert Keys(("zone",), (pa.array([], pa.string()),), 0).having({"zone": "a"}).tolist() == []
