@@ -2,7 +2,7 @@
 
 Planned from populations, priors and rates alone, never from the drawn sample: to choose keys by the width that came out
 would spoil the coverage of what is left. Nor from calibrations, which are made of samples at rates that limits decide:
-the quantiles are those before any audit (`estimates.shrinkage.calibration`), on which calibrated ones centre.
+the quantiles are those before any audit (`estimates.shrinkage.calibration`) with a margin.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ Ints = npt.NDArray[np.int64]
 SLACK = 1e-9
 """Relative rounding of a planned error that is at its limit because its rows were planned so."""
 NORMAL = 1.959964
+MARGIN = 1.1
+"""Planned quantiles over those before any audit: audits of heavy tails raise them by about that."""
 UNKNOWN_SPREAD = 1.0
 """Relative spread of a row, and deviation of a key's mean, of which no audit says anything."""
 
@@ -112,7 +114,7 @@ class PlannedErrors:
 
 def shrunk_quantile(n: Floats) -> Floats:
     """Half-width over deviation of a shrunk estimate from n rows."""
-    return np.where(n < 1.0, IMPUTED_QUANTILE, DEFAULT_QUANTILE)
+    return MARGIN * np.where(n < 1.0, IMPUTED_QUANTILE, DEFAULT_QUANTILE)
 
 
 def student(n: Floats) -> Floats:
