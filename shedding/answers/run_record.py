@@ -99,7 +99,17 @@ def _run_row(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) -> d
     for measure in measures:
         score = window.scores[measure.name]
         row |= {f"{measure.name}_{name}": value for name, value in score.summary().items()}
+        row[f"{measure.name}_row_error"] = _row_error(answer, score)
     return row
+
+
+def _row_error(answer: Answer, score: Score) -> float | None:
+    """The mean of the shown keys' errors, each by its rows; None where nobody counted them."""
+    errors, rows = score.errors[answer.shown], answer.sample.rows[answer.shown]
+    known = ~np.isnan(errors)
+    if np.isnan(rows).any() or not rows[known].sum() > 0:
+        return None
+    return float(errors[known] @ rows[known] / rows[known].sum())
 
 
 def _left_out(window: LegWindow) -> dict[str, Any]:
@@ -119,7 +129,7 @@ def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
     `results_version` is the version of `results/<query>` that the same run wrote just before: a reader of run rows
     finds the results that belong to them, whatever other runs of the slot have written since.
     """
-    numbers = ["mean_error", "p95_error", "worst_error", "coverage", "half_width", "floor"]
+    numbers = ["mean_error", "p95_error", "worst_error", "row_error", "coverage", "half_width", "floor"]
     numbers += ["audit_mean_error", "audit_p95_error", "audit_worst_error", "audit_coverage", "audit_estimates"]
     numbers += ["mean_bound", "p95_bound", "worst_bound", "spot_error", "spot_ratio"]
     texts = ["law", "record", "decided_by"]

@@ -16,6 +16,7 @@ class GateSpec(Spec):
     mean_relative_error: Number | None = Field(default=None, gt=0)
     p95_relative_error: Number | None = Field(default=None, gt=0)
     worst_relative_error: Number | None = Field(default=None, gt=0)
+    row_weighted_error: Number | None = Field(default=None, gt=0, description="mean error, each key by its rows")
     missing_keys: Whole | None = Field(default=0, ge=0)
     omitted_keys: Number | None = Field(default=None, ge=0, lt=1, description="share of keys that limits leave out")
     omitted_rows: Number | None = Field(default=None, ge=0, lt=1, description="share of rows that limits leave out")
