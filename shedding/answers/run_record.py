@@ -15,6 +15,7 @@ from shedding.answers.omissions import Omissions
 from shedding.answers.scores import Score, missing_keys
 from shedding.measures import CONFIDENCE
 from shedding.panes.panes import MICROS
+from shedding.planning.drift_audits import WINDOW_DRIFT
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import slot_name
 
@@ -145,7 +146,8 @@ def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
         ("slot_rows", pa.float64()), ("budget_rows", pa.float64()), ("processed_rows", pa.float64()),
         ("processed_fraction", pa.float64()), ("total_rows", pa.float64()), ("rows_read", pa.float64()),
         ("bytes_read", pa.int64()), ("seconds", pa.float64()), ("overlap", pa.float64()), ("distance", pa.float64()),
-        ("top_difference", pa.float64()), ("top_missed", pa.float64()), ("prior_slots", pa.list_(pa.string())),
+        ("top_difference", pa.float64()), *[(name, pa.float64()) for name in WINDOW_DRIFT],
+        ("top_missed", pa.float64()), ("prior_slots", pa.list_(pa.string())),
         ("last_audit", MICROS), ("audit_missing_keys", pa.float64()), ("audit_keys", pa.float64()),
         ("audit_top_missed", pa.float64()),
         ("exceeded_by", pa.float64()), ("raw_fingerprint", pa.string()), ("spec_fingerprint", pa.string()),

@@ -23,6 +23,7 @@ from shedding.answers.spot_checks import slot_spot_checks
 from shedding.answers.whole_sums import refuse_rounded, whole_sums
 from shedding.answers.whole_values import whole_values
 from shedding.answers.window import exact_window, shed_window
+from shedding.answers.window_drift import exact_drift
 from shedding.config import Settings
 from shedding.ingest.side import Side, sides_of
 from shedding.keys import Keys, align
@@ -32,7 +33,7 @@ from shedding.panes.sampled_panes import SampledPanes
 from shedding.panes.scans import Scans
 from shedding.panes.windows import PaneRun, WindowSample
 from shedding.planning.calibrations import Calibrations
-from shedding.planning.drift_audits import AuditPlans, slot_drift
+from shedding.planning.drift_audits import AuditPlans, slot_drift, window_drifts
 from shedding.planning.fingerprints import raw_fingerprint
 from shedding.planning.planner import AS_ALLOCATED, Planner
 from shedding.planning.priors import Priors, expected_rows
@@ -175,17 +176,21 @@ class SlotWork:
         shed = [leg for leg in self.legs if leg != EXACT and self.query.shed.limited]
         limits = {leg: SlotLimits(self.planner, slots, leg, keys) for leg in shed}
         windows: list[LegWindow] = []
+        drifts, before = window_drifts(self.query, self.sides, self.slot), None
         for start, end in self.query.timeline.windows(self.slot):
             samples = {leg: [run.window(start, end) for run in runs[leg]] for leg in self.legs}
             exact = None
             if audit:
                 exact = exact_window(self.query, self.measures, samples[EXACT], whole.get(start, {}))
                 refuse_rounded(self._whole_sums, samples[EXACT])
+            drift = drifts[start] | exact_drift(self.query, before, exact)
+            before = exact
             for leg in self.legs:
                 answer = exact if leg == EXACT else self._answer(samples[leg], learnt)
                 assert answer is not None
                 left_out = limits[leg].window(samples[leg][0]) if leg in limits else None
-                windows.append(self._scored(leg, answer, exact, left_out))
+                made = self._scored(leg, answer, exact, left_out)
+                windows.append(replace(made, extra={**made.extra, **drift}))
         spots: dict[str, SpotCheck] = {}
         if unchecked:
             here = panes[0][self.slot]

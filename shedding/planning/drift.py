@@ -55,6 +55,21 @@ def grouped_drift(before: Keys, before_rows: ArrayLike, after: Keys, after_rows:
     return Drift(overlap(before, after), distance(before, before_rows, after, after_rows))
 
 
+def scalar_distance(before: tuple[float, float], after: tuple[float, float]) -> float:
+    """How far a scalar concept (mean, variance) moved: Hellinger distance of the two normal laws.
+
+    >>> scalar_distance((1.0, 4.0), (1.0, 4.0))
+    0.0
+    """
+    (mean_a, var_a), (mean_b, var_b) = before, after
+    total = var_a + var_b
+    if total <= 0:
+        return 0.0 if mean_a == mean_b else 1.0
+    affinity = math.sqrt(2 * math.sqrt(var_a) * math.sqrt(var_b) / total)
+    affinity *= math.exp(-((mean_a - mean_b) ** 2) / (4 * total))
+    return math.sqrt(max(0.0, 1.0 - affinity))
+
+
 def top_keys(keys: Keys, values: ArrayLike, n: int) -> Keys:
     """The n keys of largest value, largest first; equal values in the order of the keys; NaN never."""
     value = np.asarray(values, dtype=np.float64)

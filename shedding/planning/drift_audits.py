@@ -21,6 +21,7 @@ from shedding.planning.drift import distance, overlap, top_difference
 from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]
+WINDOW_DRIFT = ("window_overlap", "window_distance", "window_top_difference")
 TOP = 10
 """Size of the top set whose change is recorded, where the query names none."""
 
@@ -111,11 +112,52 @@ def slot_drift(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[str, 
         return nothing
     old, new = np.flatnonzero(before), np.flatnonzero(after)
     top = query.top.n if query.top is not None else TOP
-    return {
-        "overlap": overlap(old, new),
-        "distance": _distance(before, after),
-        "top_difference": top_difference(old, before[old], new, after[new], top),
-    }
+    replaced = top_difference(old, before[old], new, after[new], top) if _top_by_rows(query) else None
+    return {"overlap": overlap(old, new), "distance": _distance(before, after), "top_difference": replaced}
+
+
+def _top_by_rows(query: QuerySpec) -> bool:
+    """Whether the number of rows says which keys are on top: the query names no top, or one by its count."""
+    top = query.top
+    return top is None or next(measure for measure in query.measures if measure.name == top.by).agg == "count"
+
+
+def window_drifts(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[int, dict[str, float | None]]:
+    """By the start of each window of the slot: overlap, distance and change of the top keys since the window before.
+
+    As Fig. 2 has them: windows that overlap share rows. The top is that of the rows; by another measure only exact
+    answers tell it (`answers.window_drift`). Nothing where concepts are not counted, or the query has no keys.
+    """
+    timeline, top = query.timeline, query.top
+    windows = timeline.windows(slot)
+    first, end = windows[0][0] - timeline.slide, slot + timeline.slot
+    if not sides[0].keyset.keys or not all(side.known(first, end) for side in sides):
+        return {start: dict.fromkeys(WINDOW_DRIFT) for start, _ in windows}
+    spans = [(first, first + timeline.size), *windows]
+    rows = np.concatenate([_window_rows(query, side, spans) for side in sides], axis=1)
+    found = {}
+    for (start, _), before, after in zip(windows, rows[:-1], rows[1:], strict=True):
+        old, new = np.flatnonzero(before), np.flatnonzero(after)
+        there, n = bool(old.size and new.size), TOP if top is None else top.n
+        values = (
+            overlap(old, new) if there else None,
+            distance(old, before[old], new, after[new]) if there else None,
+            top_difference(old, before[old], new, after[new], n) if there and _top_by_rows(query) else None,
+        )
+        found[start] = dict(zip(WINDOW_DRIFT, values, strict=True))
+    return found
+
+
+def _window_rows(query: QuerySpec, side: Side, windows: Sequence[tuple[int, int]]) -> Floats:
+    """Rows per window and key, (windows, K)."""
+    counts = needed_counts(side, query.timeline, windows[0][0], windows[-1][1])
+    assert counts is not None
+    counts = counts.sort_by("pane_start")
+    keys, (place,) = align([counts], side.keyset.keys)
+    start = counts.column("pane_start").to_numpy().astype(np.int64)
+    rows = np.asarray(counts.column("rows").to_numpy(), dtype=np.float64)
+    cuts = [np.searchsorted(start, window) for window in windows]
+    return np.stack([np.bincount(place[a:b], rows[a:b], minlength=len(keys)).astype(np.float64) for a, b in cuts])
 
 
 def _distance(before: Floats, after: Floats) -> float:
