@@ -29,7 +29,7 @@ class RowWeightedError(GateCheck):
         """The mean of each window by the rows of its keys, times its bound over its estimate."""
         errors = numbers(evidence.answer, f"{measure.name}_error")
         found = [weighted_mean(errors[rows], _weights(evidence, rows)) for rows in evidence.rows]
-        return np.array(found) * _raised(evidence, measure)
+        return np.asarray(np.array(found) * _raised(evidence, measure))
 
     def kind(self, evidence: Evidence) -> str:
         """Measured where there is an exact leg, else estimated."""

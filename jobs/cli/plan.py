@@ -104,8 +104,8 @@ def _known(
     slot = query.timeline.slot_of(last)
     plans, scans = AuditPlans(query, sides), _ScansOnDemand(settings, query, sessions)
     audits = plans.at(slot).priors(slot + query.timeline.slot, arguments.slots)
-    panes = exact_panes(settings, query, sides, scans)  # type: ignore[arg-type]
-    return Capacity.of(SlotWork(plans, slot, scans, panes).planner, audits), times  # type: ignore[arg-type]
+    panes = exact_panes(settings, query, sides, scans)
+    return Capacity.of(SlotWork(plans, slot, scans, panes).planner, audits), times
 
 
 class _ScansOnDemand:

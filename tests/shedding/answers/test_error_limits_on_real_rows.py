@@ -23,12 +23,12 @@ from tests.shedding.rows_in_memory import RowsScans, side_of
 pytestmark = pytest.mark.data
 SLICES = {
     "tlc_green": ("green_tripdata_*.parquet", 0),
-    "taxi_trips_2013": ("nyc_taxi_trips_*.parquet", 40),
-    "flights": ("us_flights_*.parquet", 20),
-    "taxi_fares_2013": ("nyc_taxi_fares_*.parquet", 12),
+    "taxi_trips_2013": ("nyc_taxi_trips_*.parquet", 30),
+    "flights": ("us_flights_*.parquet", 16),
+    "taxi_fares_2013": ("nyc_taxi_fares_*.parquet", 9),
 }
 """dataset -> its files, and how many slots of rows are enough (0: all)."""
-JUDGED = 4
+JUDGED = 2
 
 
 def rows_of(dataset: str, data: Path, query: QuerySpec) -> pd.DataFrame:
@@ -81,7 +81,9 @@ def keys_left_out(made: SlotAnswer) -> set[Any]:
 
 
 @pytest.mark.parametrize("dataset", SLICES)
-def test_what_is_published_is_within_its_limit(dataset: str, data_dir: Path, tmp_path: Path) -> None:
+def test_what_is_published_is_within_its_limit_and_exact_where_that_is_zero(
+    dataset: str, data_dir: Path, tmp_path: Path
+) -> None:
     world = World(dataset, data_dir, tmp_path)
     for limit in (0.1, 0.25, 0.5):
         within, rows, left_out = 0, 0, 0
@@ -95,27 +97,26 @@ def test_what_is_published_is_within_its_limit(dataset: str, data_dir: Path, tmp
         print(f"{dataset} {limit}: {within / max(rows, 1):.4f} of {rows} rows within it, {left_out} keys left out")
         assert rows
         assert within >= 0.93 * rows
+    for made in world.answers(0, 0.1):
+        assert_exact_bits(made)
 
 
-@pytest.mark.parametrize("dataset", SLICES)
-def test_a_limit_of_zero_publishes_rows_of_the_exact_leg_bit_by_bit(
-    dataset: str, data_dir: Path, tmp_path: Path
-) -> None:
-    for made in World(dataset, data_dir, tmp_path).answers(0, 0.1)[:2]:
-        legs = shown(made)
-        mine, exact = legs[made.query.shed.policy], legs["exact"]
-        same = exact.merge(mine[["window_start", *made.query.group_by]])
-        assert len(mine)
-        assert mine.is_exact.all()
-        values = [name for name in mine if name != "error_kind"]
-        pd.testing.assert_frame_equal(mine[values], same[values], check_exact=True)
+def assert_exact_bits(made: SlotAnswer) -> None:
+    """What the shed leg shows are rows of the exact one."""
+    legs = shown(made)
+    mine, exact = legs[made.query.shed.policy], legs["exact"]
+    same = exact.merge(mine[["window_start", *made.query.group_by]])
+    assert len(mine)
+    assert mine.is_exact.all()
+    values = [name for name in mine if name != "error_kind"]
+    pd.testing.assert_frame_equal(mine[values], same[values], check_exact=True)
 
 
-@pytest.mark.parametrize("dataset", ["tlc_green", "taxi_trips_2013"])
+@pytest.mark.parametrize("dataset", ["tlc_green", "flights"])
 def test_more_budget_never_leaves_out_more(dataset: str, data_dir: Path, tmp_path: Path) -> None:
     world = World(dataset, data_dir, tmp_path)
     before = None
-    for fraction in (0.02, 0.05, 0.1, 0.2):
+    for fraction in (0.02, 0.05, 0.2):
         now = [keys_left_out(made) for made in world.answers(0.25, fraction)]
         print(f"{dataset} {fraction}: {[len(keys) for keys in now]} left out")
         assert before is None or all(more <= less for more, less in zip(now, before, strict=True))
