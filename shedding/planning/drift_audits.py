@@ -119,7 +119,7 @@ def slot_drift(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[str, 
 def _top_by_rows(query: QuerySpec) -> bool:
     """Whether the number of rows says which keys are on top: the query names no top, or one by its count."""
     top = query.top
-    return top is None or next(measure for measure in query.measures if measure.name == top.by).agg == "count"
+    return top is None or next(measure for measure in query.measures if measure.name == top.by).traits.state is None
 
 
 def window_drifts(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[int, dict[str, float | None]]:
