@@ -55,9 +55,7 @@ def aggregate(
     Guarantee: the rows of results are a function of the visible raw rows and the specification, the same
     bits whatever ran before, in whatever order, on however many cores.
     """
-    from shedding.answers.kept import answer_kept
     from shedding.answers.slot import answer_slot
-    from shedding.ingest.side import sides_of
     from shedding.planning.slot_plan import settle_plan
     from shedding.scan.spark_scans import SlotScan
 
@@ -66,10 +64,7 @@ def aggregate(
     require_rows(settings, spec, slot)
     plan = settle_plan(settings, spec, slot, run_id)
     scans = SlotScan(spark, settings, spec)
-    if spec.shed.windows is None:
-        made = answer_slot(settings, catalog, spec, slot, scans)
-    else:
-        made = answer_kept(spec, plan, sides_of(settings, catalog, spec)[0], scans)
+    made = answer_slot(settings, catalog, spec, plan, scans)
     seconds = time.monotonic() - started
     results_version, runs_version = made.write(settings, run_id, seconds)
     return AggregateReport(

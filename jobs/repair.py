@@ -159,12 +159,14 @@ class _Work:
             return _Fixed(EXACT, rows, rows.num_rows)
         from shedding.answers.run_record import results_rows, run_rows
         from shedding.answers.slot import answer_slot
+        from shedding.planning.slot_plan import standing
         from shedding.scan.spark_scans import SlotScan
 
         shed = evidence.query.shed.model_copy(update={"policy": EXACT, "compare": []})
         query = evidence.query.model_copy(update={"shed": shed})
         scans = SlotScan(self._spark(), self._settings, query)
-        made = answer_slot(self._settings, self._catalog, query, evidence.slot, scans)
+        plan = standing(self._settings, query, evidence.slot)
+        made = answer_slot(self._settings, self._catalog, query, plan, scans)
         rows = results_rows(evidence.slot, made.windows, query.measures)
         runs = run_rows(evidence.slot, made.windows, query.measures, made.shared)
         exact = rows.filter(pc.equal(rows["leg"], EXACT)).drop_columns(["slot", "leg"])

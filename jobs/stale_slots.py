@@ -10,8 +10,8 @@ from shedding import warehouse
 from shedding.config import Settings
 from shedding.ingest.side import sides_of
 from shedding.planning.drift_audits import AuditPlans
-from shedding.planning.fingerprints import kept_fingerprint, raw_fingerprint
-from shedding.planning.slot_plan import by_calendar, recorded
+from shedding.planning.fingerprints import answer_fingerprint
+from shedding.planning.slot_plan import standing
 from shedding.spec import Catalog
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import parse_instant
@@ -34,8 +34,6 @@ def stale_slots(settings: Settings, catalog: Catalog, query: str) -> list[int]:
     rows = runs.read(where, columns=["slot", "leg", "raw_fingerprint"]).to_pylist()
     made_of = {parse_instant(row["slot"]): (row["leg"], row["raw_fingerprint"]) for row in rows}
     slots = sorted(slot for slot in made_of if spec.timeline.slot_of(slot) == slot)
-    if spec.shed.windows is not None:
-        kept = {slot: recorded(settings, spec, slot) or by_calendar(spec, slot) for slot in slots}
-        return [slot for slot in slots if kept_fingerprint(sides, kept[slot].stretches) != made_of[slot][1]]
     plans = AuditPlans(spec, sides)
-    return [slot for slot in slots if raw_fingerprint(plans, slot, made_of[slot][0]) != made_of[slot][1]]
+    planned = {slot: standing(settings, spec, slot) for slot in slots}
+    return [slot for slot in slots if answer_fingerprint(plans, planned[slot], made_of[slot][0]) != made_of[slot][1]]

@@ -17,11 +17,12 @@ from shedding import warehouse
 from shedding.config import Settings
 from shedding.ingest.arrivals import Arrivals
 from shedding.ingest.key_counts import read_counts
-from shedding.planning.slot_plan import SlotPlan, by_calendar, recorded
+from shedding.planning.slot_plan import SlotPlan, standing
 from shedding.spec.keyset import keyset_of
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant
+from shedding.stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def write_states(settings: Settings, query: QuerySpec, slot: int, answer: pa.Tab
 
     `answer` are the judged rows, by `window_start`; None where no window was kept.
     """
-    plan = recorded(settings, query, slot) or by_calendar(query, slot)
+    plan = standing(settings, query, slot)
     counted = counted_rows(settings, query, plan)
     stands = _published_before(settings, query, slot) if decision.refused is not None else {}
     rows = [stands.get(start) or _row(query, plan, start, counted, answer, decision) for start in plan.windows]
@@ -72,9 +73,10 @@ def counted_rows(settings: Settings, query: QuerySpec, plan: SlotPlan) -> Mappin
         return unknown
     keyset, arrivals = keyset_of(query), Arrivals.load(settings, query.dataset)
     first, last = plan.windows[0], plan.windows[-1] + plan.size
-    if not arrivals.counted(keyset.id, first, last):
+    every = Stretches.of((first, last))
+    if not arrivals.counted(keyset.id, every):
         return unknown
-    counts = read_counts(settings, keyset, first, last, arrivals)
+    counts = read_counts(settings, keyset, every, arrivals)
     pane, rows = counts["pane_start"].to_numpy(), counts["rows"].to_numpy()
     return {start: int(rows[(pane >= start) & (pane < start + plan.size)].sum()) for start in plan.windows}
 

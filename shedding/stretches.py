@@ -8,9 +8,11 @@ that are dropped.
 from __future__ import annotations
 
 import hashlib
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # NumPy is imported where arrays are asked about: a specification is read without it
@@ -48,6 +50,11 @@ class Stretches:
         """The instants that lie in any of them."""
         return cls.of(*chain.from_iterable(one.parts for one in several))
 
+    @classmethod
+    def of_text(cls, text: str) -> Stretches:
+        """The inverse of `text`."""
+        return cls.of(*((int(start), int(end)) for start, end in re.findall(r"(-?\d+)-(-?\d+)", text)))
+
     def minus(self, other: Stretches) -> Stretches:
         """The instants that do not lie in the other."""
         if not self.parts or not other.parts:
@@ -57,6 +64,8 @@ class Stretches:
 
     def within(self, other: Stretches) -> Stretches:
         """The instants that lie in the other too."""
+        if len(other.parts) == 1:
+            return self._between(*other.parts[0])
         return Stretches(tuple(_common(iter(self.parts), iter(other.parts))))
 
     def covers(self, other: Stretches) -> bool:
@@ -70,6 +79,24 @@ class Stretches:
         Stretches(parts=((0, 16),))
         """
         return Stretches.of(*((start - start % width, end + -end % width) for start, end in self.parts))
+
+    def coarser(self, most: int) -> Stretches:
+        """At most so many parts, the smallest gaps between them closed.
+
+        >>> Stretches.of((0, 1), (2, 3), (9, 10)).coarser(2)
+        Stretches(parts=((0, 3), (9, 10)))
+        """
+        gaps = [(after[0] - before[1], before[1], after[0]) for before, after in pairwise(self.parts)]
+        closed = sorted(gaps)[: max(0, len(self.parts) - most)]
+        return Stretches.of(*self.parts, *((start, end) for _, start, end in closed))
+
+    def multiples(self, width: int) -> list[int]:
+        """The starts of the whole multiples of `width` that have an instant here, in order.
+
+        >>> Stretches.of((3, 5), (11, 14)).multiples(4)
+        [0, 4, 8, 12]
+        """
+        return [first for start, end in self.widened(width) for first in range(start, end, width)]
 
     def hold(self, instants: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Of each instant whether it lies here."""
@@ -96,8 +123,12 @@ class Stretches:
     @property
     def digest(self) -> str:
         """A short name: equal for equal sets, stable for ever."""
-        content = ";".join(f"{start}-{end}" for start, end in self.parts)
-        return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
+        return hashlib.blake2b(self.text.encode(), digest_size=12).hexdigest()
+
+    @property
+    def text(self) -> str:
+        """As it stands in a table's column: equal for equal sets, stable for ever."""
+        return ";".join(f"{start}-{end}" for start, end in self.parts)
 
     def __bool__(self) -> bool:
         """Whether there is any instant."""
@@ -106,6 +137,12 @@ class Stretches:
     def __iter__(self) -> Iterator[Interval]:
         """The parts, oldest first."""
         return iter(self.parts)
+
+    def _between(self, start: int, end: int) -> Stretches:
+        """The instants of one interval, found without a look at the others."""
+        first = bisect_right(self.parts, start, key=lambda part: part[1])
+        last = bisect_left(self.parts, end, key=lambda part: part[0])
+        return Stretches(tuple((max(low, start), min(high, end)) for low, high in self.parts[first:last]))
 
     @property
     def _ends(self) -> Interval:

@@ -10,6 +10,7 @@ from shedding.errors import SpecError
 from shedding.policies import POLICIES
 from shedding.spec import Catalog, Problem, QuerySpec, load_catalog
 from shedding.spec.times import format_duration
+from shedding.stretches import Stretches
 
 
 def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -88,6 +89,6 @@ def _uncounted(query: QuerySpec, catalog: Catalog, settings: Settings) -> list[s
     found = []
     for side in sides_of(settings, catalog, query):
         first, last = side.arrivals.first_event, side.arrivals.last_event
-        if first is not None and last is not None and not side.known(first, last + 1):
+        if first is not None and last is not None and not side.known(Stretches.of((first, last + 1))):
             found.append(side.dataset.name)
     return found

@@ -15,6 +15,7 @@ from shedding.errors import NotReadyError, SpecError
 from shedding.spec import Catalog, load_catalog
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.times import format_duration, format_instant, parse_duration
+from shedding.stretches import Stretches
 
 if TYPE_CHECKING:
     from shedding.compare.profile import Profile
@@ -194,7 +195,9 @@ def _scan(settings: Settings, dataset: DatasetSpec, keys: list[str], width: int,
         spark_session(settings, f"sluice profile {dataset.name}") as spark,
     ):
         progress.step(f"counting rows by {', '.join(keys) or 'window'}")
-        counts = window_counts(read_raw(spark, settings, dataset, first, last + 1, arrivals), keys, width)
+        counts = window_counts(
+            read_raw(spark, settings, dataset, Stretches.of((first, last + 1)), arrivals), keys, width
+        )
     return profile(counts, keys, width)
 
 

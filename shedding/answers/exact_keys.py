@@ -38,10 +38,11 @@ def exact_rows(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: pa.T
     """
     wanted = key_condition(keys)
     where = wanted if side.keyset.where is None else f"({side.keyset.where}) AND ({wanted})"
-    narrow = replace(side, keyset=replace(side.keyset, where=where))
+    narrow = replace(side, keyset=replace(side.keyset, where=where), only=keys)
     slots = query.timeline.slots_needed(slot)
     length = query.timeline.slot
-    scanned = scans.panes(narrow, query.measures, slots[0], slot + length, (), True)
+    read = scans.panes(narrow, query.measures, query.timeline.needed(slots[0], slot + length), (), True)
+    scanned = read.table
     panes = []
     for one in slots:
         start = scanned.column("pane_start")
@@ -56,8 +57,7 @@ def exact_rows(query: QuerySpec, side: Side, slot: int, scans: Scans, keys: pa.T
         scores = {m.name: measured(answer, answer, m) for m in query.measures}
         windows.append(LegWindow(leg, answer, scores, EXACT))
     processed = float(scanned.column("rows").to_numpy().sum())
-    read = side.bytes(slots[0], slot + length, keys)
-    return ExactRows(results_rows(slot, windows, query.measures), processed, read)
+    return ExactRows(results_rows(slot, windows, query.measures), processed, read.bytes)
 
 
 def key_condition(keys: pa.Table) -> str:

@@ -34,14 +34,16 @@ from shedding.panes.scans import Scans
 from shedding.panes.windows import PaneRun, WindowSample
 from shedding.planning.calibrations import Calibrations
 from shedding.planning.drift_audits import AuditPlans, slot_drift, window_drifts
-from shedding.planning.fingerprints import raw_fingerprint
+from shedding.planning.fingerprints import answer_fingerprint
 from shedding.planning.planner import AS_ALLOCATED, Planner
 from shedding.planning.priors import Priors, expected_rows
+from shedding.planning.slot_plan import SlotPlan, by_calendar
 from shedding.risk import SpotCheck, window_record
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
+from shedding.stretches import Stretches
 
 Floats = npt.NDArray[np.float64]
 COSTS = ("total_rows", "rows_read", "bytes_read")
@@ -98,16 +100,26 @@ class SlotAnswer:
         return version, runs.replace(told, where, metadata)
 
 
-def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int, scans: Scans) -> SlotAnswer:
-    """Answer the windows that end in the slot; panes that are missing are computed and remembered."""
-    return answer_sides(settings, query, slot, sides_of(settings, catalog, query), scans)
+def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, plan: SlotPlan, scans: Scans) -> SlotAnswer:
+    """Answer the windows that the plan keeps; panes that are missing are computed and remembered."""
+    return answer_sides(settings, query, plan.slot, sides_of(settings, catalog, query), scans, plan)
 
 
-def answer_sides(settings: Settings, query: QuerySpec, slot: int, sides: Sequence[Side], scans: Scans) -> SlotAnswer:
-    """The same, with the state of the query's datasets pinned in `sides`: one, or the two of a join."""
+def answer_sides(
+    settings: Settings,
+    query: QuerySpec,
+    slot: int,
+    sides: Sequence[Side],
+    scans: Scans,
+    plan: SlotPlan | None = None,
+) -> SlotAnswer:
+    """The same, with the state of the query's datasets pinned in `sides`: one, or the two of a join.
+
+    Without a plan it is the calendar's: all windows that end in the slot, unless the query drops some.
+    """
     plans = AuditPlans(query, sides)
     panes = exact_panes(settings, query, sides, scans)  # one for all slots, so that nothing is read twice
-    made = [SlotWork(plans, slot, scans, panes).answer()]
+    made = [SlotWork(plans, slot, scans, panes, plan).answer()]
 
     def windows_at(audit: int) -> Sequence[LegWindow]:
         made.append(SlotWork(plans, audit, scans, panes).answer())
@@ -133,7 +145,15 @@ class SlotWork:
     What follows from what: exact panes, priors, rates, sampled panes, calibrations.
     """
 
-    def __init__(self, plans: AuditPlans, slot: int, scans: Scans, exact: Sequence[ExactPanes]) -> None:
+    def __init__(
+        self,
+        plans: AuditPlans,
+        slot: int,
+        scans: Scans,
+        exact: Sequence[ExactPanes],
+        plan: SlotPlan | None = None,
+    ) -> None:
+        self.slot_plan = plan or by_calendar(plans.query, slot)
         self.query, self.sides, self.plans, self.slot, self.scans = plans.query, plans.sides, plans, slot, scans
         query, sides = self.query, self.sides
         self.plan = plans.at(slot)
@@ -156,7 +176,7 @@ class SlotWork:
         """All windows of all legs, scored."""
         slots = self.query.timeline.slots_needed(self.slot)
         learns = self.query.estimates == "shrunk" and self.query.shed.policy != EXACT
-        reach = self.query.timeline.windows(self.slot)[0][0]  # the first instant that a window of this slot needs
+        reach, spans = self.slot_plan.stretches, self.slot_plan.spans
         unchecked = self._unchecked()
         panes = []
         for sampled, calibrations in zip(self.sampled, self.calibrations, strict=True):
@@ -164,20 +184,19 @@ class SlotWork:
                 calibrations.load(self.slot, self.query.shed.policy)
             sampled.fetch(slots, [*self.legs, *unchecked])
             panes.append({s: sampled.legs(s, self.legs, reach) for s in slots if s != self.slot})
-            panes[-1][self.slot] = sampled.legs(self.slot, [*self.legs, *unchecked])
+            panes[-1][self.slot] = sampled.legs(self.slot, [*self.legs, *unchecked], self._own)
         keys = self._all_keys([p.keys for side in panes for by_leg in side.values() for p in by_leg.values()], learns)
         runs = {
             leg: [PaneRun([side[s][leg] for s in slots], keys.names, [keys]) for side in panes] for leg in self.legs
         }
         audit = EXACT in self.legs
-        spans = self.query.timeline.windows(self.slot)
         whole = whole_values(self.query, self.sides[0], self.scans, spans, keys) if audit else {}
         learnt = [self._learnt(number, keys) for number in range(len(self.sides))] if learns else None
         shed = [leg for leg in self.legs if leg != EXACT and self.query.shed.limited]
         limits = {leg: SlotLimits(self.planner, slots, leg, keys) for leg in shed}
         windows: list[LegWindow] = []
         drifts, before = window_drifts(self.query, self.sides, self.slot), None
-        for start, end in self.query.timeline.windows(self.slot):
+        for start, end in spans:
             samples = {leg: [run.window(start, end) for run in runs[leg]] for leg in self.legs}
             exact = None
             if audit:
@@ -197,6 +216,11 @@ class SlotWork:
             both = here[self.query.shed.policy], here[unchecked[0]]
             spots = slot_spot_checks(self.query, self.planner.spots(self.slot), self.slot, *both, keys, learnt)
         return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited, spots)
+
+    @property
+    def _own(self) -> Stretches | None:
+        """What is read of the slot itself: all that windows need, later slots' too, or the kept windows alone."""
+        return None if self.query.shed.windows is None else self.slot_plan.stretches
 
     def _unchecked(self) -> list[str]:
         """The leg without the spot checks, where the slot has some."""
@@ -262,7 +286,7 @@ class SlotWork:
         return found
 
     def _leg_columns(self, leg: str) -> dict[str, Any]:
-        panes = [sampled.panes(self.slot, leg) for sampled in self.sampled]
+        panes = [sampled.legs(self.slot, [leg], self._own)[leg] for sampled in self.sampled]
         processed = float(sum(part.sampled.sum() for part in panes))
         known = all(part.known for part in panes)
         slot_rows = float(sum(p.population.sum() for p in panes)) if known else self.planner.concept(self.slot).rows
@@ -284,7 +308,7 @@ class SlotWork:
 
     def _fingerprints(self, leg: str) -> dict[str, str]:
         if leg not in self._made_of:
-            raw = raw_fingerprint(self.plans, self.slot, leg)
+            raw = answer_fingerprint(self.plans, self.slot_plan, leg)
             self._made_of[leg] = {"raw_fingerprint": raw, "spec_fingerprint": spec_fingerprint(self.query, leg)}
         return self._made_of[leg]
 
@@ -316,7 +340,9 @@ class SlotWork:
         return f"one in {self.query.audit.one_in}"
 
     def _reason(self) -> str:
-        size = str(self.query.shed.budget)
+        size, plan = str(self.query.shed.budget), self.slot_plan
+        if self.query.shed.windows is not None:
+            return f"{len(plan.kept)} of {len(plan.windows)} windows computed ({plan.reason})"
         if self.query.shed.policy == EXACT:
             return "policy exact: every row"
         if self.planner.concept(self.slot).counted:

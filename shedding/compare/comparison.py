@@ -93,8 +93,8 @@ def compare_between(
 
 def slots_with_rows(query: QuerySpec, sides: Sequence[Side], span: tuple[int, int]) -> list[int]:
     """The slots of [start, end) that every side has rows in, known without a scan; DataError where there is none."""
-    length = query.timeline.slot
-    slots = [s for s in query.timeline.slots_between(*span) if all(x.arrivals.rows(s, s + length) for x in sides)]
+    between = query.timeline.slots_between(*span)
+    slots = [s for s in between if all(x.arrivals.rows(query.timeline.slot_needed(s)) for x in sides)]
     if not slots:
         names = " and ".join(dict.fromkeys(side.dataset.name for side in sides))
         raise DataError(f"dataset {names} has no rows in that interval; `sluice status` says what there is")
@@ -127,7 +127,7 @@ def compare(
     sampled, all_slots = sorted({*needed, *audits}), sorted({*needed, *audits, *older})
     start, end = all_slots[0], all_slots[-1] + timeline.slot
     for side in sides:
-        if not side.known(start, end):
+        if not side.known(timeline.needed(start, end)):
             name = side.dataset.name
             raise DataError(f"{query.name}: keys of {name} are not all counted; run `sluice ingest {name}` to catch up")
     by_side = measures_by_side(query, sides[0].dataset.column_names)
@@ -145,7 +145,7 @@ def compare(
     judged = [slot for slot in slots if slot != plan.first] or list(slots)
     calibrations = [Calibrations(*both) for both in zip(priors, experiments, strict=True)]
     tallies = _tallies(query, experiments, priors, calibrations, scans, judged, legs, estimates)
-    read = sum(side.bytes(sampled[0], end) for side in sides)
+    read = sum(side.bytes(timeline.needed(sampled[0], end)) for side in sides)
     return _lines(query, experiments, plan, judged, legs, tallies, shared, read)
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shedding.compare.oracle import oracle_rates, own_concept
-from shedding.ingest.side import Side, needed_counts
+from shedding.ingest.side import Side
 from shedding.keys import Keys, align
 from shedding.panes.blocks import level_measures, with_levels
 from shedding.panes.from_scan import Scanned
@@ -30,6 +30,7 @@ from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
 from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_blocks
+from shedding.stretches import Stretches
 
 Floats = npt.NDArray[np.float64]
 ORACLE = "oracle"
@@ -40,7 +41,7 @@ class ExperimentScans(Scans, Protocol):
     """What an experiment asks of Spark, beside what a memory does."""
 
     def panes_by_slot(
-        self, side: Side, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]
+        self, side: Side, measures: Sequence[MeasureSpec], stretches: Stretches, legs: Sequence[Rates]
     ) -> pa.Table:
         """The rows of many slots grouped by slot, pane, key and class of legs."""
 
@@ -85,8 +86,7 @@ class Experiment:
 
     def scan_exact(self, scans: Scans, slots: Sequence[int]) -> None:
         """The exact panes of the slots, from one scan, and one more where quantiles are among the measures."""
-        end = slots[-1] + self.query.timeline.slot
-        scanned = scans.panes(self.side, self.measures, slots[0], end, (), True)
+        scanned = scans.panes(self.side, self.measures, self._needed(slots), (), True).table
         wanted = level_measures(self.measures)
         blocks = {slot: slot_blocks(self.query.timeline, slot) for slot in slots}
         every = [block for slot in slots for block in blocks[slot]]
@@ -102,12 +102,16 @@ class Experiment:
     def scan_legs(self, scans: ExperimentScans, slots: Sequence[int], rates: Sequence[Rates]) -> None:
         """The panes of every leg in the slots, from one scan; `rates` are over slot and key."""
         timeline = self.query.timeline
-        scanned = scans.panes_by_slot(self.side, self.measures, slots[0], slots[-1] + timeline.slot, rates)
+        scanned = scans.panes_by_slot(self.side, self.measures, self._needed(slots), rates)
         for slot in slots:
-            counts = needed_counts(self.side, timeline, slot, slot + timeline.slot)
+            counts = self.side.counts(timeline.slot_needed(slot))
             laid_out = Scanned(self._of(scanned, slot), self.side.keyset.keys, counts)
             for bit, leg in enumerate(rates):
                 self.kept[slot, leg.leg] = laid_out.panes(bit, self.measures, _of_slot(leg, slot))
+
+    def _needed(self, slots: Sequence[int]) -> Stretches:
+        """What windows need of the slots, and of those between them."""
+        return self.query.timeline.needed(slots[0], slots[-1] + self.query.timeline.slot)
 
     def _of(self, scanned: pa.Table, slot: int, column: str = "pane_start") -> pa.Table:
         """The slot's part of a scan of many."""

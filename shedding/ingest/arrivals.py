@@ -17,6 +17,7 @@ from typing import Any
 from shedding import warehouse
 from shedding.config import Settings
 from shedding.spec.times import UNITS, parse_instant
+from shedding.stretches import Stretches
 
 HOUR = UNITS["hour"]
 
@@ -52,14 +53,23 @@ class Source:
         noted = self.detail.get("derived")
         return None if noted is None else [str(name) for name in noted]
 
-    def touches(self, start: int, end: int) -> bool:
-        """Whether this source may have rows in [start, end), by its hours and its first and last event.
+    @cached_property
+    def occupied(self) -> Stretches:
+        """Where its rows may lie, by its hours and its first and last event.
 
         The events matter for slots shorter than an hour: what arrives for the next slot does not touch this one.
         """
-        if self.first_event is not None and self.last_event is not None:
-            start, end = max(start, self.first_event), min(end, self.last_event + 1)
-        return start < end and any(hour < end and hour + HOUR > start for hour in self.hours)
+        hours = Stretches.of(*((hour, hour + HOUR) for hour in self.hours))
+        if self.first_event is None or self.last_event is None:
+            return hours
+        return hours.within(Stretches.of((self.first_event, self.last_event + 1)))
+
+    def touches(self, stretches: Stretches) -> bool:
+        """Whether this source may have rows there."""
+        if not self.occupied:
+            return False
+        near = stretches.within(Stretches.of((self.occupied.start, self.occupied.end)))
+        return bool(near.within(self.occupied))
 
     def log_row(self) -> dict[str, Any]:
         """The `committed` row that states this source again."""
@@ -115,18 +125,22 @@ class Arrivals:
         marks = tuple(_micros(row["interval_end"]) or 0 for row in log if row["state"] == "watermark")
         return cls(visible, hidden, marks, max((row["seq"] for row in log), default=0), version)
 
-    def rows(self, start: int, end: int) -> int:
-        """Rows in the hours that overlap [start, end): an upper bound, exact where both are whole hours."""
-        return sum(n for s in self.visible for hour, n in s.hours.items() if hour < end and hour + HOUR > start)
+    def rows(self, stretches: Stretches) -> int:
+        """Rows in the hours that overlap the stretches: an upper bound, exact where these are whole hours."""
+        hours = stretches.widened(HOUR)
+        if not hours:
+            return 0
+        inside = ((n, hour) for s in self.visible for hour, n in s.hours.items() if hours.start <= hour < hours.end)
+        return sum(n for n, hour in inside if len(hours.parts) == 1 or hours.covers(Stretches.of((hour, hour + 1))))
 
     @cached_property
     def occupied(self) -> tuple[int, ...]:
         """The hours that have rows, in order."""
         return tuple(sorted({hour for source in self.visible for hour, rows in source.hours.items() if rows}))
 
-    def fingerprint(self, start: int, end: int) -> str:
-        """Equal iff the same sources touch [start, end)."""
-        contents = sorted(s.content_hash for s in self.visible if s.touches(start, end))
+    def fingerprint(self, stretches: Stretches) -> str:
+        """Equal iff the same sources touch the stretches."""
+        contents = sorted(s.content_hash for s in self.visible if s.touches(stretches))
         return hashlib.blake2b("\n".join(contents).encode(), digest_size=12).hexdigest()
 
     @property
@@ -164,17 +178,8 @@ class Arrivals:
 
     def gaps(self, start: int, end: int) -> list[tuple[int, int]]:
         """The stretches of [start, end) that no visible interval covers, in order."""
-        found: list[tuple[int, int]] = []
-        reached = start
-        for low, high in sorted(s.interval for s in self.visible if s.interval is not None):
-            if low >= end:
-                break
-            if low > reached:
-                found.append((reached, low))
-            reached = max(reached, high)
-        if reached < end:
-            found.append((reached, end))
-        return found
+        covered = Stretches.of(*(s.interval for s in self.visible if s.interval is not None))
+        return list(Stretches.of((start, end)).minus(covered))
 
     def without(self, column: str) -> list[str]:
         """The visible sources whose rows were stored before this derived column was."""
@@ -190,9 +195,9 @@ class Arrivals:
             ),
         )
 
-    def counted(self, keyset: str, start: int, end: int) -> bool:
-        """Whether every visible source with rows near [start, end) has been counted for the key set."""
-        return all(keyset in s.concepts for s in self.visible if s.touches(start, end))
+    def counted(self, keyset: str, stretches: Stretches) -> bool:
+        """Whether every visible source with rows near the stretches has been counted for the key set."""
+        return all(keyset in s.concepts for s in self.visible if s.touches(stretches))
 
 
 def _settle(sources: list[Source]) -> tuple[Source, ...]:

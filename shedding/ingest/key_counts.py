@@ -13,6 +13,7 @@ from shedding.errors import NotReadyError
 from shedding.ingest.arrivals import Arrivals
 from shedding.spec.keyset import KeySet
 from shedding.spec.times import format_date
+from shedding.stretches import Stretches
 from shedding.tables import Table
 
 LEAST_U = "least_u"
@@ -31,14 +32,14 @@ def replace_counts(settings: Settings, keyset: KeySet, counts: pa.Table, sources
         table.replace(own, {"_source": source}, {"dataset": keyset.dataset, "keys": keyset.keys})
 
 
-def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arrivals: Arrivals) -> pa.Table:
-    """Exact counts of [start, end), both on pane borders: key columns, pane_start (microseconds), rows, rows_<column>.
+def read_counts(settings: Settings, keyset: KeySet, stretches: Stretches, arrivals: Arrivals) -> pa.Table:
+    """Exact counts of stretches between pane borders: key columns, pane_start (microseconds), rows, rows_<column>.
 
     `least_u` is the smallest u of the pane's rows of the key, NaN where some source was counted before it was kept.
     One row per pane and key that has rows, ordered by pane and key. Raises NotReadyError where a visible source
     of that stretch has not been counted yet: the next ingest run does it.
     """
-    if not arrivals.counted(keyset.id, start, end):
+    if not arrivals.counted(keyset.id, stretches):
         raise NotReadyError(
             f"key set {keyset.id} of dataset {keyset.dataset} is not counted for all its sources; "
             f"run `sluice ingest {keyset.dataset}` to catch up"
@@ -47,17 +48,19 @@ def read_counts(settings: Settings, keyset: KeySet, start: int, end: int, arriva
     counts = ["rows", *(f"rows_{column}" for column in keyset.counted)]
     groups = ["pane_start", *keyset.keys]
     schema = table.schema()
-    if schema is None:
+    if schema is None or not stretches:
         return _empty([*groups, *counts])
     where: list[tuple[str, str, object]] = [
-        ("event_date", ">=", format_date(start)),
-        ("event_date", "<=", format_date(end - 1)),
-        ("pane_start", ">=", start),
-        ("pane_start", "<", end),
+        ("event_date", ">=", format_date(stretches.start)),
+        ("event_date", "<=", format_date(stretches.end - 1)),
+        ("pane_start", ">=", stretches.start),
+        ("pane_start", "<", stretches.end),
     ]
     if arrivals.hidden:
         where.append(("_source", "not in", sorted(arrivals.hidden)))
     found = table.read(where, [*groups, *counts, *([LEAST_U] if LEAST_U in schema.names else [])])
+    if len(stretches.parts) > 1:
+        found = found.filter(pa.array(stretches.hold(found.column("pane_start").to_numpy())))
     if LEAST_U not in schema.names:
         found = found.append_column(LEAST_U, pa.nulls(len(found), pa.float64()))
     # One source without it leaves the key's least unknown, so nulls are not skipped.

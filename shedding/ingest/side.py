@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from shedding import warehouse
@@ -20,49 +19,52 @@ from shedding.spec.dataset import DatasetSpec
 from shedding.spec.fingerprints import digest
 from shedding.spec.keyset import KeySet, keyset_of
 from shedding.spec.query import QuerySpec
-from shedding.spec.timeline import Timeline
-from shedding.spec.times import as_datetime, format_date
+from shedding.spec.times import parse_instant
+from shedding.stretches import Stretches
 
-_DEEPEST = b"deepest_rank"
+_MILLISECOND = 1_000
+"""Delta's statistics cut instants to milliseconds."""
 
 
 @dataclass(frozen=True)
 class Side:
     """A dataset as one side of a query sees it, pinned to one snapshot of its arrivals.
 
-    Guarantee: everything here is a function of the visible raw rows in the stretch asked for.
+    Guarantee: everything here is a function of the visible raw rows in the stretches asked for. `only` are the keys
+    (one row a key) that the condition of the key set leaves, where a read is limited to a few.
     """
 
     settings: Settings
     dataset: DatasetSpec
     keyset: KeySet
     arrivals: Arrivals
+    only: pa.Table | None = None
 
-    def known(self, start: int, end: int) -> bool:
-        """Whether the rows per pane and key of [start, end) were counted at arrival."""
-        return self.arrivals.counted(self.keyset.id, start, end)
+    def known(self, stretches: Stretches) -> bool:
+        """Whether the rows per pane and key were counted at arrival."""
+        return self.arrivals.counted(self.keyset.id, stretches)
 
-    def counts(self, start: int, end: int) -> pa.Table | None:
+    def counts(self, stretches: Stretches) -> pa.Table | None:
         """The rows per pane and key, or None where they were not counted."""
-        if not self.known(start, end):
+        if not self.known(stretches):
             return None
-        return read_counts(self.settings, self.keyset, start, end, self.arrivals)
+        return read_counts(self.settings, self.keyset, stretches, self.arrivals)
 
-    def fingerprint(self, start: int, end: int) -> str:
-        """Changes when visible rows of the stretch change, or when they become counted."""
-        counted = "counted" if self.known(start, end) else "estimated"
-        return f"{self.arrivals.fingerprint(start, end)}-{counted}"
+    def fingerprint(self, stretches: Stretches) -> str:
+        """Changes when visible rows of the stretches change, or when they become counted."""
+        counted = "counted" if self.known(stretches) else "estimated"
+        return f"{self.arrivals.fingerprint(stretches)}-{counted}"
 
-    def rows(self, start: int, end: int) -> float:
-        """About how many rows the stretch has: its share of the hours it overlaps."""
-        hours = (-(-end // HOUR) - start // HOUR) * HOUR
-        return self.arrivals.rows(start, end) * (end - start) / hours
+    def rows(self, stretches: Stretches) -> float:
+        """About how many rows the stretches have: their share of the hours they overlap."""
+        hours = stretches.widened(HOUR)
+        return self.arrivals.rows(hours) * stretches.total / hours.total if hours else 0.0
 
-    def bytes(self, start: int, end: int, keys: pa.Table | None = None, deepest: int | None = None) -> int:
-        """Bytes of the data files that a scan of [start, end) cannot skip by partition or event-time statistics.
+    def bytes(self, stretches: Stretches, deepest: int | None = None) -> int:
+        """Bytes of the data files that a scan of the stretches cannot skip by partition or event-time statistics.
 
-        With `keys` (one row a key) those that a scan of their rows cannot skip by the key's statistics either; with
-        `deepest` those that have a rank up to it.
+        Files are skipped by the statistics of keys too where the side has a few `only`, and with `deepest` by their
+        least rank.
         """
         from deltalake import DeltaTable
 
@@ -70,18 +72,8 @@ class Side:
         if not raw.exists():
             return 0
         files = pa.table(DeltaTable(raw.uri).get_add_actions(flatten=True)).to_pylist()
-        dates = format_date(start), format_date(max(start, end - 1))
-        low, high = as_datetime(start), as_datetime(end)
-        total = 0
-        for file in files:
-            date = file.get("partition.event_date")
-            if date is not None and not dates[0] <= date <= dates[1]:
-                continue
-            first, last = _utc(file.get("min.event_time")), _utc(file.get("max.event_time"))
-            inside = (first is None or first < high) and (last is None or last >= low)
-            if inside and _may_hold(file, keys) and _reaches(file, deepest):
-                total += file["size_bytes"]
-        return total
+        unskipped = (file for file in files if stretches.within(_times(file)))
+        return sum(f["size_bytes"] for f in unskipped if _may_hold(f, self.only) and _reaches(f, deepest))
 
     def no_keys(self) -> pa.Table:
         """The key columns, typed, without a row."""
@@ -101,29 +93,9 @@ class Side:
         return {field.name: field.type for field in schema}
 
 
-def needed_counts(side: Side, timeline: Timeline, start: int, end: int) -> pa.Table | None:
-    """The side's counts without the panes that lie in the gaps between windows; None where nobody counted."""
-    counts = side.counts(start, end)
-    if counts is None or timeline.size >= timeline.slide:
-        return counts
-    inside = counts.column("pane_start").to_numpy().astype(np.int64) % timeline.slide < timeline.size
-    return counts.filter(pa.array(inside))
-
-
-def rows_fingerprint(sides: Sequence[Side], slots: Sequence[int], length: int) -> str:
-    """Of the visible rows that the sides have in the slots, all of one length."""
-    return digest([side.fingerprint(slot, slot + length) for side in sides for slot in slots])
-
-
-def marked(scanned: pa.Table, deepest: int) -> pa.Table:
-    """What a scan found, with a note that it read ranked files only down to a rank."""
-    return scanned.replace_schema_metadata({_DEEPEST: str(deepest)})
-
-
-def deepest_of(scanned: pa.Table) -> int | None:
-    """The rank down to which a scan read; None where it read all ranks."""
-    note = (scanned.schema.metadata or {}).get(_DEEPEST)
-    return None if note is None else int(note)
+def rows_fingerprint(sides: Sequence[Side], several: Iterable[Stretches]) -> str:
+    """Of the visible rows that the sides have in each of the stretches."""
+    return digest([side.fingerprint(stretches) for side in sides for stretches in several])
 
 
 def sides_of(settings: Settings, catalog: Catalog, query: QuerySpec) -> list[Side]:
@@ -152,5 +124,20 @@ def _reaches(file: Mapping[str, Any], deepest: int | None) -> bool:
     return deepest is None or least is None or least <= deepest
 
 
-def _utc(moment: dt.datetime | None) -> dt.datetime | None:
-    return moment.replace(tzinfo=dt.UTC) if moment is not None and moment.tzinfo is None else moment
+def _times(file: Mapping[str, Any]) -> Stretches:
+    """The instants that a file may hold, by its partition and its event-time statistics."""
+    date, hour = file.get("partition.event_date"), file.get("partition.event_hour")
+    first, last = _micros(file.get("min.event_time")), _micros(file.get("max.event_time"))
+    known = Stretches.of((first, last + _MILLISECOND)) if first is not None and last is not None else None
+    if date is None:
+        return known or Stretches.of((-(2**63), 2**63))
+    start = parse_instant(date) + (int(hour or 0) * HOUR)
+    part = Stretches.of((start, start + (24 * HOUR if hour is None else HOUR)))
+    return part if known is None else part.within(known)
+
+
+def _micros(moment: dt.datetime | None) -> int | None:
+    """A statistic's instant, which is UTC whether it says so or not."""
+    if moment is None:
+        return None
+    return parse_instant(moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC))

@@ -13,6 +13,7 @@ from shedding.panes.side_scan import SideScan
 from shedding.spec.fingerprints import panes_fingerprint
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.shed import EXACT
+from shedding.stretches import Stretches
 
 
 class ExactSource(Protocol):
@@ -35,22 +36,19 @@ class ExactPanes:
         self.memory, self.side, self.measures = memory, memory.side, memory.measures
         self.scan = SideScan(memory.query, memory.side, memory.measures, scans)
 
-    def exact(self, slot: int, since: int | None = None) -> Panes:
-        """The exact panes of a slot, from the instant `since` on."""
+    def exact(self, slot: int, within: Stretches | None = None) -> Panes:
+        """The exact panes of a slot: all that windows need, or those of the stretches among them."""
         self.fetch_exact([slot])
-        demand = self.memory.missing(slot, [EXACT], since)
+        demand = self.memory.missing(slot, [EXACT], within)
         if demand is not None:
-            self.memory.fill(demand, self.scan.legs(demand.slot, demand.start, (), exact=True), self.prints)
-        return self.memory.legs(slot, [EXACT], since)[EXACT]
+            self.memory.fill(demand, self.scan.legs(slot, demand.stretches, (), exact=True), self.prints)
+        return self.memory.legs(slot, [EXACT], within)[EXACT]
 
     def fetch_exact(self, slots: Sequence[int]) -> None:
         """Read what is fresh of these slots in one go."""
         self.memory.fetch(slots, [EXACT], self.prints)
 
-    def prints(self, slot: int, leg: str = EXACT) -> Prints:
-        """What the slot's exact panes are a function of: its own raw rows, and what the specification says of them."""
-        query = self.memory.query
-        return Prints(
-            rows_fingerprint([self.side], [slot], query.timeline.slot),
-            panes_fingerprint(query, self.side.keyset, leg),
-        )
+    def prints(self, slot: int, leg: str, stretches: Stretches) -> Prints:
+        """What exact panes are a function of: the raw rows of their stretches, and their part of the specification."""
+        spec = panes_fingerprint(self.memory.query, self.side.keyset, leg)
+        return Prints(rows_fingerprint([self.side], [stretches]), spec)

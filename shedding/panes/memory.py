@@ -15,14 +15,14 @@ import pyarrow as pa
 from shedding import warehouse
 from shedding.config import Settings
 from shedding.ingest.side import Side
+from shedding.panes.blocks import level_measures
 from shedding.panes.panes import Panes
-from shedding.panes.side_scan import LegPanes
+from shedding.panes.side_scan import LegPanes, empty_panes
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
+from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
-
-TAIL = ".tail"
-"""Suffix of a leg of which only the last panes of a slot are kept: those that the next slot's windows reach into."""
+from shedding.stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,25 @@ class Prints:
     spec_fingerprint: str
 
 
-PrintsOf = Callable[[int, str], Prints]
+PrintsOf = Callable[[int, str, Stretches], Prints]
+"""Of the panes of a slot, a leg and certain stretches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Legs of a slot that are missing from the instant `start` on; one scan answers all of them."""
+    """Legs of a slot that are missing in some stretches; one scan answers all of them."""
 
     slot: int
-    start: int
+    stretches: Stretches
     legs: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The panes of a slot and leg that are there, and the stretches that these are all the panes of."""
+
+    panes: Panes
+    stretches: Stretches
 
 
 class Memory:
@@ -58,52 +67,71 @@ class Memory:
         self.query, self.side, self.measures = query, side, list(measures)
         self._table = warehouse.panes(settings, query.name)
         self._suffix = suffix
-        self._cache: dict[tuple[int, str], Panes] = {}
+        self._cache: dict[tuple[int, str], Held] = {}
         self._sought: set[tuple[int, str]] = set()
         self.computed_rows = 0.0
         self.scanned_rows = 0.0
         self.scanned_bytes = 0
 
-    def missing(self, slot: int, legs: Sequence[str], since: int | None = None) -> Demand | None:
+    def missing(self, slot: int, legs: Sequence[str], within: Stretches | None = None) -> Demand | None:
         """What of these legs was neither fetched nor filled yet; None where all is there."""
-        start = slot if since is None else max(slot, since)
-        lacking = [leg for leg in legs if self._held(slot, leg, start) is None]
-        return Demand(slot, start, lacking) if lacking else None
+        wanted = self._wanted(slot, within)
+        lacking = {leg: self._lacking(slot, leg, wanted) for leg in legs}
+        stretches = Stretches.union(lacking.values())
+        return Demand(slot, stretches, [leg for leg in legs if lacking[leg]]) if stretches else None
 
-    def legs(self, slot: int, legs: Sequence[str], since: int | None = None) -> dict[str, Panes]:
-        """The panes of legs that are all there, from the instant `since` on.
-
-        Whether the whole slot or only its tail was remembered makes no difference to what is returned.
-        """
-        start = slot if since is None else max(slot, since)
-        held = {leg: self._cache[slot, self._held(slot, leg, start) or leg] for leg in legs}
-        return held if start == slot else {leg: panes.since(start, self.measures) for leg, panes in held.items()}
+    def legs(self, slot: int, legs: Sequence[str], within: Stretches | None = None) -> dict[str, Panes]:
+        """The panes of legs that are all there; what else was remembered makes no difference to what is returned."""
+        wanted = self._wanted(slot, within)
+        if not wanted:
+            return dict.fromkeys(legs, empty_panes(self.side, self.measures))
+        return {leg: self._cache[slot, leg].panes.within(wanted, self.measures) for leg in legs}
 
     def fetch(self, slots: Sequence[int], legs: Sequence[str], prints: PrintsOf) -> None:
-        """Read what is fresh of these slots and legs, whole or tail, in one go."""
-        wanted = [(slot, leg + part) for slot in slots for leg in legs for part in ("", TAIL)]
+        """Read what is fresh of these slots and legs, in one go."""
+        wanted = [(slot, leg) for slot in slots for leg in legs]
         wanted = [key for key in wanted if key not in self._sought and key not in self._cache]
         self._sought.update(wanted)  # what was not there once is computed, not looked for again
         for (slot, leg), rows in self._stored(wanted):
-            now = prints(slot, leg.removesuffix(TAIL))
             first = rows.slice(0, 1).to_pylist()[0]
+            text = first.get("stretches")  # a table that an older version wrote has whole slots
+            stretches = self._wanted(slot) if text is None else Stretches.of_text(text)
+            now = prints(slot, leg, stretches)
             if (first["raw_fingerprint"], first["spec_fingerprint"]) == (now.raw_fingerprint, now.spec_fingerprint):
-                self._cache[slot, leg] = Panes.of_table(rows, self.side.keyset.keys, self.measures)
+                self._cache[slot, leg] = Held(Panes.of_table(rows, self.side.keyset.keys, self.measures), stretches)
 
     def fill(self, demand: Demand, computed: LegPanes, prints: PrintsOf) -> None:
         """Remember what a scan answered, and what it cost."""
         for leg, panes in computed.panes.items():
-            name = leg if demand.start == demand.slot else leg + TAIL
-            self._cache[demand.slot, name] = panes
-            self._write(demand.slot, name, panes, prints(demand.slot, leg))
+            held = self._with_held(demand, leg, panes)
+            self._cache[demand.slot, leg] = held
+            self._write(demand.slot, leg, held, prints(demand.slot, leg, held.stretches))
         self.computed_rows += computed.processed_rows
         self.scanned_rows += computed.scanned_rows
         self.scanned_bytes += computed.scanned_bytes
 
-    def _held(self, slot: int, leg: str, start: int) -> str | None:
-        """The name that panes of the leg from `start` on are cached under."""
-        names = [leg] if start == slot else [leg, leg + TAIL]
-        return next((name for name in names if (slot, name) in self._cache), None)
+    def _wanted(self, slot: int, within: Stretches | None = None) -> Stretches:
+        needed = self.query.timeline.slot_needed(slot)
+        return needed if within is None else needed.within(within)
+
+    def _lacking(self, slot: int, leg: str, wanted: Stretches) -> Stretches:
+        """The stretches that a scan must read so that all of a leg's wanted panes are there."""
+        held = self._cache.get((slot, leg))
+        if held is None:
+            return wanted
+        missing = wanted.minus(held.stretches)
+        return missing if self._adds_up(leg) or not missing else wanted
+
+    def _adds_up(self, leg: str) -> bool:
+        """Whether panes of several scans are those of one: exact ones without quantiles of whole blocks in them."""
+        return leg == EXACT and not level_measures(self.measures)
+
+    def _with_held(self, demand: Demand, leg: str, panes: Panes) -> Held:
+        held = self._cache.get((demand.slot, leg))
+        if held is None or not self._adds_up(leg):
+            return Held(panes, demand.stretches)
+        new = panes.within(demand.stretches.minus(held.stretches), self.measures)
+        return Held(held.panes.joined(new, self.measures), Stretches.union([held.stretches, demand.stretches]))
 
     def _stored(self, wanted: Sequence[tuple[int, str]]) -> Iterator[tuple[tuple[int, str], pa.Table]]:
         """The partitions that the table has, fresh or not."""
@@ -120,10 +148,10 @@ class Memory:
             if part.num_rows:
                 yield (slot, leg), part
 
-    def _write(self, slot: int, leg: str, panes: Panes, made_of: Prints) -> None:
+    def _write(self, slot: int, leg: str, held: Held, made_of: Prints) -> None:
         where = {"slot": slot_name(slot), "leg": leg + self._suffix}
         prints = {"raw_fingerprint": made_of.raw_fingerprint, "spec_fingerprint": made_of.spec_fingerprint}
-        self._table.replace(panes.table(where | prints), where, {})
+        self._table.replace(held.panes.table(where | prints | {"stretches": held.stretches.text}), where, {})
 
 
 def _text(rows: pa.Table, name: str) -> Any:

@@ -19,6 +19,7 @@ from shedding.keys import Keys, align
 from shedding.panes.states import Kept, Stat, state_of
 from shedding.panes.states.stat import nullable
 from shedding.spec.measure import MeasureSpec
+from shedding.stretches import Stretches
 
 Index = npt.NDArray[np.int64]
 MICROS = pa.timestamp("us", tz="UTC")
@@ -59,9 +60,16 @@ class Panes:
             columns |= {f"{name}_{part}": column for part, column in stat.columns().items()}
         return pa.table(columns)
 
-    def since(self, instant: int, measures: Sequence[MeasureSpec]) -> Panes:
-        """The panes that start at `instant` or later, and their keys alone."""
-        rows = self.table({}).filter(pa.array(self.start >= instant))
+    def within(self, stretches: Stretches, measures: Sequence[MeasureSpec]) -> Panes:
+        """The panes that start in the stretches, and their keys alone."""
+        inside = stretches.hold(self.start)
+        return (
+            self if inside.all() else Panes.of_table(self.table({}).filter(pa.array(inside)), self.keys.names, measures)
+        )
+
+    def joined(self, others: Panes, measures: Sequence[MeasureSpec]) -> Panes:
+        """These panes and others of the same slot and leg, none of which is here."""
+        rows = pa.concat_tables([self.table({}), others.table({})])
         return Panes.of_table(rows, self.keys.names, measures)
 
     @classmethod

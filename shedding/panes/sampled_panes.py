@@ -11,6 +11,7 @@ from shedding.panes.panes import Panes
 from shedding.rates import Rates
 from shedding.spec.fingerprints import panes_fingerprint
 from shedding.spec.shed import EXACT
+from shedding.stretches import Stretches
 
 
 class SlotRates(Protocol):
@@ -43,13 +44,13 @@ class SampledPanes:
         """The panes of one slot and leg."""
         return self.legs(slot, [leg])[leg]
 
-    def legs(self, slot: int, legs: Sequence[str], since: int | None = None) -> dict[str, Panes]:
-        """The panes of several legs of a slot, from the instant `since` on."""
+    def legs(self, slot: int, legs: Sequence[str], within: Stretches | None = None) -> dict[str, Panes]:
+        """The panes of several legs of a slot: all that windows need, or those of the stretches among them."""
         self.fetch([slot], legs)
-        demand = self._memory.missing(slot, legs, since)
+        demand = self._memory.missing(slot, legs, within)
         if demand is not None:
             self._compute(demand)
-        return self._memory.legs(slot, legs, since)
+        return self._memory.legs(slot, legs, within)
 
     def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
         """Read what is fresh of these slots and legs in one go."""
@@ -57,15 +58,15 @@ class SampledPanes:
 
     def _compute(self, demand: Demand) -> None:
         scan, shed = self._exact.scan, [leg for leg in demand.legs if leg != EXACT]
-        if scan.has_rows(demand.slot):
+        if scan.has_rows(self._memory.query.timeline.slot_needed(demand.slot)):
             rates = [self._rates.rates(demand.slot, leg) for leg in shed]
-            computed = scan.legs(demand.slot, demand.start, rates, exact=EXACT in demand.legs)
+            computed = scan.legs(demand.slot, demand.stretches, rates, exact=EXACT in demand.legs)
         else:
             computed = scan.empty(demand.legs)  # nothing to learn rates for
         self._memory.fill(demand, computed, self._prints)
 
-    def _prints(self, slot: int, leg: str) -> Prints:
+    def _prints(self, slot: int, leg: str, stretches: Stretches) -> Prints:
         if leg == EXACT:
-            return self._exact.prints(slot)
+            return self._exact.prints(slot, leg, stretches)
         memory = self._memory
         return Prints(self._rates.fingerprint(slot), panes_fingerprint(memory.query, memory.side.keyset, leg))

@@ -9,17 +9,19 @@ import pyarrow as pa
 
 from shedding.ingest.side import Side
 from shedding.rates import Rates
+from shedding.scan.read import Read
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Block
+from shedding.stretches import Stretches
 
 
 class Scans(Protocol):
     """Scans of raw rows, bound to one session and query."""
 
     def panes(
-        self, side: Side, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates], exact: bool
-    ) -> pa.Table:
-        """The rows of [start, end) grouped by pane, key and class of legs."""
+        self, side: Side, measures: Sequence[MeasureSpec], stretches: Stretches, legs: Sequence[Rates], exact: bool
+    ) -> Read:
+        """The rows of the stretches grouped by pane, key and class of legs."""
 
     def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         """Exact values that do not merge over panes, per window and key."""

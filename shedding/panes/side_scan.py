@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from shedding.ingest.side import Side, deepest_of, needed_counts
+from shedding.ingest.side import Side
 from shedding.keys import align
 from shedding.panes.blocks import level_measures, with_levels
 from shedding.panes.from_scan import Scanned
@@ -16,10 +16,12 @@ from shedding.panes.panes import Panes
 from shedding.panes.scans import Scans
 from shedding.panes.states import state_of
 from shedding.rates import Rates
+from shedding.scan.read import Read
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
 from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_blocks
+from shedding.stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +43,33 @@ class SideScan:
     measures: Sequence[MeasureSpec]
     scans: Scans
 
-    def has_rows(self, slot: int) -> bool:
-        """Whether the slot may have rows, known without a scan."""
-        return bool(self.side.arrivals.rows(slot, slot + self.query.timeline.slot))
+    def has_rows(self, stretches: Stretches) -> bool:
+        """Whether there may be rows, known without a scan."""
+        return bool(self.side.arrivals.rows(stretches))
 
     def empty(self, legs: Sequence[str]) -> LegPanes:
         """The panes of a slot without rows."""
         return LegPanes(dict.fromkeys(legs, empty_panes(self.side, self.measures)))
 
-    def legs(self, slot: int, start: int, rates: Sequence[Rates], exact: bool) -> LegPanes:
-        """The panes of the slot from `start` on: of a leg for each of the rates, and of all rows with `exact`."""
-        if not self.has_rows(slot):
+    def legs(self, slot: int, stretches: Stretches, rates: Sequence[Rates], exact: bool) -> LegPanes:
+        """The panes of the slot's stretches: of a leg for each of the rates, and of all rows with `exact`."""
+        whole_slot = self.query.timeline.slot_needed(slot)
+        if not self.has_rows(whole_slot if rates else stretches):
             return self.empty([leg.leg for leg in rates] + [EXACT] * exact)
-        end = slot + self.query.timeline.slot
         silent = all(measure.traits.state is None for measure in self.measures)
         if silent and not exact and all(leg.constant == 0 for leg in rates):
-            scanned, rows, read = self._nothing(), 0.0, 0  # a side whose counts say it all is not read
+            read, rows = Read(self._nothing(), 0), 0.0  # a side whose counts say it all is not read
         else:
-            scanned = self.scans.panes(self.side, self.measures, start, end, rates, exact)
-            rows = self.side.arrivals.rows(start, end)
-            read = self.side.bytes(start, end, deepest=deepest_of(scanned))
-        counts = needed_counts(self.side, self.query.timeline, start, end) if rates else None
-        expected = _expected(rates, end - self.query.timeline.pane) if self.side.keyset.keys else None
-        laid_out = Scanned(scanned, self.side.keyset.keys, counts, expected)
+            read = self.scans.panes(self.side, self.measures, stretches, rates, exact)
+            rows = self.side.arrivals.rows(stretches)
+        counts = self.side.counts(stretches) if rates else None
+        expected = _expected(rates, whole_slot.end - self.query.timeline.pane) if self.side.keyset.keys else None
+        laid_out = Scanned(read.table, self.side.keyset.keys, counts, expected)
         panes = {leg.leg: laid_out.panes(bit, self.measures, leg) for bit, leg in enumerate(rates)}
         if exact:
             whole = laid_out.panes(None, self.measures, None)
-            panes[EXACT] = self._with_levels(whole, slot) if start == slot else whole
-        return LegPanes(panes, float(scanned.column("rows").to_numpy().sum()), rows, read)
+            panes[EXACT] = self._with_levels(whole, slot) if stretches == whole_slot else whole
+        return LegPanes(panes, float(read.table.column("rows").to_numpy().sum()), rows, read.bytes)
 
     def _with_levels(self, panes: Panes, slot: int) -> Panes:
         """Exact panes with the quantiles of their blocks, which panes cannot tell; one scan where there are any."""
@@ -100,7 +101,7 @@ def empty_panes(side: Side, measures: Sequence[MeasureSpec]) -> Panes:
 
 
 def _expected(legs: Sequence[Rates], pane: int) -> pa.Table | None:
-    """The keys that the legs have rates for, all legs the same, in one pane of the slot: its last, which tails keep."""
+    """The keys that the legs have rates for, all legs the same, in one pane: the slot's last that windows need."""
     if not legs:
         return None
     keys = legs[0].keys

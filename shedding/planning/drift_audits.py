@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shedding.ingest.arrivals import HOUR
-from shedding.ingest.side import Side, needed_counts
+from shedding.ingest.side import Side
 from shedding.keys import align
 from shedding.planning.audit_plan import PRIOR_SLOTS, RECORD_SLOTS, SEASONS, AuditPlan
 from shedding.planning.drift import distance, overlap, top_difference
@@ -86,7 +86,7 @@ def audit_plan(query: QuerySpec, sides: Sequence[Side], slot: int) -> AuditPlan:
     audits = (RECORD_SLOTS + 2 * PRIOR_SLOTS + 2) * query.audit.one_in
     reach = audits + 3 * SEASONS * (query.audit.season or 0) // length
     start = max(first, slot - reach * length)
-    if start >= slot or not all(side.known(start, slot) for side in sides):
+    if start >= slot or not all(side.known(query.timeline.needed(start, slot)) for side in sides):
         return plan
     rows = _slot_rows(query, sides, start, slot)
     moved = [
@@ -105,7 +105,9 @@ def slot_drift(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[str, 
     """
     nothing: dict[str, float | None] = {"overlap": None, "distance": None, "top_difference": None}
     length = query.timeline.slot
-    if not sides[0].keyset.keys or not all(side.known(slot - length, slot + length) for side in sides):
+    if not sides[0].keyset.keys or not all(
+        side.known(query.timeline.needed(slot - length, slot + length)) for side in sides
+    ):
         return nothing
     before, after = _slot_rows(query, sides, slot - length, slot + length)
     if not before.any() or not after.any():
@@ -171,7 +173,7 @@ def _slot_rows(query: QuerySpec, sides: Sequence[Side], start: int, end: int) ->
 
 
 def _side_rows(query: QuerySpec, side: Side, start: int, end: int) -> Floats:
-    counts = needed_counts(side, query.timeline, start, end)
+    counts = side.counts(query.timeline.needed(start, end))
     assert counts is not None
     keys, (place,) = align([counts], side.keyset.keys)
     slots = (end - start) // query.timeline.slot

@@ -13,6 +13,7 @@ from typing import Any
 from shedding.ingest.side import Side
 from shedding.planning.audit_plan import RECORD_SLOTS, AuditPlan
 from shedding.planning.drift_audits import AuditPlans
+from shedding.planning.slot_plan import SlotPlan
 from shedding.spec.fingerprints import digest
 from shedding.spec.query import QuerySpec
 from shedding.spec.shed import EXACT
@@ -48,17 +49,24 @@ def raw_fingerprint(plans: AuditPlans, slot: int, leg: str) -> str:
 
     Where drift adds audits, rows of many slots decide together whether this one has an exact leg: that counts too.
     """
-    length = plans.query.timeline.slot
-    slots = slots_behind(plans, slot, leg)
-    content: list[Any] = [[one, *(side.fingerprint(one, one + length) for side in plans.sides)] for one in slots]
+    needed = {one: plans.query.timeline.slot_needed(one) for one in slots_behind(plans, slot, leg)}
+    content: list[Any] = [[one, *(side.fingerprint(part) for side in plans.sides)] for one, part in needed.items()]
     if leg != EXACT and plans.query.audit.drift_limit is not None:
         content.append(plans.at(slot).is_audited(slot))
     return digest(content)
 
 
+def answer_fingerprint(plans: AuditPlans, plan: SlotPlan, leg: str) -> str:
+    """Of the visible rows behind what a slot answers: with window drops those of its kept windows, and no others."""
+    if plans.query.shed.windows is not None:
+        return kept_fingerprint(plans.sides, plan.stretches)
+    return raw_fingerprint(plans, plan.slot, leg)
+
+
 def kept_fingerprint(sides: Sequence[Side], stretches: Stretches) -> str:
     """Of the visible rows in the kept windows of a slot: rows that only dropped windows hold change nothing."""
-    return digest([[start, end, *(side.fingerprint(start, end) for side in sides)] for start, end in stretches])
+    parts = {part: Stretches.of(part) for part in stretches}
+    return digest([[*part, *(side.fingerprint(one) for side in sides)] for part, one in parts.items()])
 
 
 def _answered_from(query: QuerySpec, plan: AuditPlan, slot: int) -> set[int]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from shedding.allocation.budget import Allocation
 from shedding.allocation.concept import JoinConcept
 from shedding.errors import NotReadyError
-from shedding.ingest.side import Side, needed_counts
+from shedding.ingest.side import Side
 from shedding.keys import align
 from shedding.planning.populations import block_of, concept_of, counted
 from shedding.planning.priors import Priors
@@ -97,7 +97,7 @@ def _meeting(timeline: Timeline, counts: Sequence[pa.Table], places: Sequence[In
 
 
 def _counts(query: QuerySpec, side: Side, slot: int) -> pa.Table:
-    counts = needed_counts(side, query.timeline, slot, slot + query.timeline.slot)
+    counts = side.counts(query.timeline.slot_needed(slot))
     if counts is None:
         name = side.dataset.name
         raise NotReadyError(f"{query.name} joins {name}, whose keys are not counted yet; run `sluice ingest {name}`")

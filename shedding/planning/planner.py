@@ -156,7 +156,8 @@ class SideRates:
         priors = self.planner.priors
         own, others = priors[self.number].side, priors[: self.number] + priors[self.number + 1 :]
         slots = [slot, *priors[0].plan.priors(slot)]
-        return rows_fingerprint([own, *(other.side for other in others)], slots, self.planner.query.timeline.slot)
+        needed = [self.planner.query.timeline.slot_needed(one) for one in slots]
+        return rows_fingerprint([own, *(other.side for other in others)], needed)
 
 
 def budget_rows(query: QuerySpec, rows: float) -> float:

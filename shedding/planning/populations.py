@@ -63,7 +63,7 @@ def expected(priors: Priors, slot: int) -> Populations:
     else:
         keys = Keys((), (), 1)
     wanted, unseen = expected_rows(priors, slot, keys)
-    rows = side.rows(slot, slot + timeline.slot)
+    rows = side.rows(timeline.slot_needed(slot))
     if not side.keyset.keys:
         wanted, unseen = np.array([rows]), 0.0
     scale = rows * (1 - unseen) / wanted.sum() if wanted.sum() else 0.0

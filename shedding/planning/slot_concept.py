@@ -8,7 +8,6 @@ import numpy as np
 
 from shedding.allocation.budget import Allocation
 from shedding.allocation.concept import Concept
-from shedding.ingest.side import needed_counts
 from shedding.keys import Keys, align
 from shedding.planning.populations import concept_of, counted, expected
 from shedding.planning.priors import Priors
@@ -60,7 +59,7 @@ class CountedConcept(SlotConcept):
 def learn_side(query: QuerySpec, priors: Priors, slot: int) -> SlotConcept:
     """The concept of a slot of one dataset, from its arrival counts and its priors; without counts from these alone."""
     timeline, side = query.timeline, priors.side
-    counts = needed_counts(side, timeline, slot, slot + timeline.slot)
+    counts = side.counts(timeline.slot_needed(slot))
     if counts is None:
         found = expected(priors, slot)
     else:

@@ -20,7 +20,7 @@ from shedding.spec.fingerprints import digest
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_duration
-from shedding.stretches import Stretches
+from shedding.stretches import Interval, Stretches
 
 FILLED = "filled: all windows are computed"
 
@@ -42,9 +42,14 @@ class SlotPlan:
         return tuple(start for start in self.windows if start not in self.kept)
 
     @property
+    def spans(self) -> list[Interval]:
+        """The windows that are computed, each as start and end."""
+        return [(start, start + self.size) for start in self.kept]
+
+    @property
     def stretches(self) -> Stretches:
         """The instants whose rows the kept windows need."""
-        return Stretches.of(*((start, start + self.size) for start in self.kept))
+        return Stretches.of(*self.spans)
 
     @property
     def fingerprint(self) -> str:
@@ -79,6 +84,11 @@ def recorded(settings: Settings, query: QuerySpec, slot: int) -> SlotPlan | None
     table = warehouse.plans(settings, query.name)
     rows = table.read([("slot", "=", slot_name(slot))]).to_pylist() if table.exists() else []
     return _plan(query, slot, rows[0]) if rows else None
+
+
+def standing(settings: Settings, query: QuerySpec, slot: int) -> SlotPlan:
+    """The recorded plan, or what the calendar says where none was recorded."""
+    return recorded(settings, query, slot) or by_calendar(query, slot)
 
 
 def settle_plan(settings: Settings, query: QuerySpec, slot: int, run_id: str, *, fill: bool = False) -> SlotPlan:

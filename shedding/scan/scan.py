@@ -58,7 +58,7 @@ def scan(
     """
     if len(legs) > MOST_LEGS:
         raise DataError(f"{len(legs)} legs in one scan, at most {MOST_LEGS} fit; compare fewer policies or budgets")
-    taken, rates, known = _taken(spark, rows, timeline, keys, legs, exact, where)
+    taken, rates, known = _taken(spark, rows, keys, legs, exact, where)
     mask = _mask(rates, exact)
     groups = Groups(timeline, keys, len(legs), known, only_known=counted)
     found = _grouped(taken, groups, rates, mask, measures, exact, few)
@@ -73,20 +73,18 @@ def kept_rows(
     spark: SparkSession,
     rows: DataFrame,
     *,
-    timeline: Timeline,
     keys: Sequence[str],
     legs: Sequence[Rates],
     exact: bool,
     where: str | None = None,
 ) -> DataFrame:
     """The rows that a scan with these arguments takes, with their own columns: those that some leg keeps."""
-    return _taken(spark, rows, timeline, keys, legs, exact, where)[0].select(*[f"`{name}`" for name in rows.columns])
+    return _taken(spark, rows, keys, legs, exact, where)[0].select(*[f"`{name}`" for name in rows.columns])
 
 
 def _taken(
     spark: SparkSession,
     rows: DataFrame,
-    timeline: Timeline,
     keys: Sequence[str],
     legs: Sequence[Rates],
     exact: bool,
@@ -94,7 +92,6 @@ def _taken(
 ) -> tuple[DataFrame, list[Column], Keys | None]:
     """The rows that are grouped, the rate of each in each leg, and the keys that have rates."""
     taken = matching(rows, where) if where else rows
-    taken = _only_needed_panes(taken, timeline)
     taken, rates, known = with_rates(spark, taken, keys, legs)
     if not exact:
         taken = taken.where(sf.col("u") < sf.lit(max((_ceiling(leg) for leg in legs), default=0.0)))
@@ -178,14 +175,6 @@ def _with_values(sums: pa.Table, sampled: DataFrame, groups: list[str], quantile
         lists = sorted_lists(value[there], source[there], size)
         sums = sums.append_column(f"{name}_values", lists.take(pa.array(place, pa.int64())))
     return sums
-
-
-def _only_needed_panes(rows: DataFrame, timeline: Timeline) -> DataFrame:
-    """Without the rows that fall into the gaps between windows (slide above size)."""
-    if timeline.size >= timeline.slide:
-        return rows
-    place = sf.pmod(sf.unix_micros(sf.col("event_time")), sf.lit(timeline.slide))
-    return rows.where(place < sf.lit(timeline.size))
 
 
 def _ceiling(leg: Rates) -> float:

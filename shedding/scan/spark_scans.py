@@ -10,16 +10,18 @@ from pyspark.sql import functions as sf
 
 from shedding.config import Settings
 from shedding.ingest.raw_rows import read_raw
-from shedding.ingest.side import Side, marked
+from shedding.ingest.side import Side
 from shedding.rates import Rates
 from shedding.scan.enriched_rows import enriched_rows
 from shedding.scan.rank_bounds import deepest_rank, expected_rows
+from shedding.scan.read import Read
 from shedding.scan.scan import kept_rows, scan
 from shedding.scan.whole_windows import whole_blocks, whole_windows
 from shedding.spark.expression import matching
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import Block
+from shedding.stretches import Stretches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,21 +41,20 @@ class SlotScan:
         self,
         side: Side,
         measures: Sequence[MeasureSpec],
-        start: int,
-        end: int,
+        stretches: Stretches,
         legs: Sequence[Rates],
         exact: bool,
-    ) -> pa.Table:
-        """The rows of [start, end) grouped by pane, key and class of legs; of ranked files only those it needs."""
-        rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
-        counts = side.counts(start, end) if legs and not exact else None
+    ) -> Read:
+        """The rows of the stretches grouped by pane, key and class of legs; of ranked files only those it needs."""
+        rows = read_raw(self._spark, self._settings, side.dataset, stretches, side.arrivals)
+        counts = side.counts(stretches) if legs and not exact else None
         deepest: int | None = None
         if counts is not None and "_rank" in rows.columns:
-            deepest = deepest_rank(side, self._query.timeline, start, end, legs)
+            deepest = deepest_rank(side, self._query.timeline, stretches, legs)
         if deepest is not None:
             rows = rows.where(sf.col("_rank") <= sf.lit(deepest))
-        rows = self._enriched(rows, side, start, end, legs, exact)
-        kept = side.arrivals.rows(start, end) if counts is None else expected_rows(counts, side.keyset.keys, legs)
+        rows = self._enriched(rows, side, stretches, legs, exact)
+        kept = side.arrivals.rows(stretches) if counts is None else expected_rows(counts, side.keyset.keys, legs)
         found = scan(
             self._spark,
             rows,
@@ -64,16 +65,15 @@ class SlotScan:
             exact=exact,
             where=side.keyset.where,
             few=kept <= FEW_ROWS,
-            counted=side.known(start, end),
+            counted=side.known(stretches),
         )
-        return found if deepest is None else marked(found, deepest)
+        return Read(found, side.bytes(stretches, deepest))
 
     def _enriched(
         self,
         rows: DataFrame,
         side: Side,
-        start: int,
-        end: int,
+        stretches: Stretches,
         legs: Sequence[Rates],
         exact: bool,
         keys: Sequence[str] | None = None,
@@ -82,44 +82,44 @@ class SlotScan:
         if not self._query.enrich:
             return rows
         by = side.keyset.keys if keys is None else keys
-        timeline = self._query.timeline
-        kept = kept_rows(self._spark, rows, timeline=timeline, keys=by, legs=legs, exact=exact, where=side.keyset.where)
-        slots = range(start - start % timeline.slot, end, timeline.slot)
+        kept = kept_rows(self._spark, rows, keys=by, legs=legs, exact=exact, where=side.keyset.where)
+        slots = stretches.multiples(self._query.timeline.slot)
         return enriched_rows(self._spark, self._settings, self._query, kept, slots)
 
     def panes_by_slot(
-        self, side: Side, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]
+        self, side: Side, measures: Sequence[MeasureSpec], stretches: Stretches, legs: Sequence[Rates]
     ) -> pa.Table:
         """The same over many slots at once, with the slot (us) as first key of the rates and of the answer."""
-        rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
+        rows = read_raw(self._spark, self._settings, side.dataset, stretches, side.arrivals)
         moment = sf.unix_micros(sf.col("event_time"))
         slot = moment - sf.pmod(moment, sf.lit(self._query.timeline.slot))
         keys = [SLOT, *side.keyset.keys]
         return scan(
             self._spark,
-            self._enriched(rows.withColumn(SLOT, slot), side, start, end, legs, False, keys),
+            self._enriched(rows.withColumn(SLOT, slot), side, stretches, legs, False, keys),
             timeline=self._query.timeline,
             keys=keys,
             measures=measures,
             legs=legs,
             exact=False,
             where=side.keyset.where,
-            counted=side.known(start, end),
+            counted=side.known(stretches),
         )
 
     def blocks(self, side: Side, measures: Sequence[MeasureSpec], blocks: Sequence[Block]) -> pa.Table:
         """Exact values that do not merge over panes, per block (window_start) and key; blocks do not overlap."""
-        rows = read_raw(self._spark, self._settings, side.dataset, blocks[0][0], blocks[-1][1], side.arrivals)
+        stretches = Stretches.of(*blocks)
+        rows = read_raw(self._spark, self._settings, side.dataset, stretches, side.arrivals)
         if side.keyset.where:
             rows = rows.where(side.keyset.where)
-        rows = self._enriched(rows, side, blocks[0][0], blocks[-1][1], (), exact=True)
+        rows = self._enriched(rows, side, stretches, (), exact=True)
         return whole_blocks(rows, blocks, side.keyset.keys, measures)
 
     def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         """Exact values that do not merge over panes, per window and key."""
-        start, end = min(w[0] for w in windows), max(w[1] for w in windows)
-        rows = read_raw(self._spark, self._settings, side.dataset, start, end, side.arrivals)
+        stretches = Stretches.of(*windows)
+        rows = read_raw(self._spark, self._settings, side.dataset, stretches, side.arrivals)
         if side.keyset.where:
             rows = matching(rows, side.keyset.where)
-        rows = self._enriched(rows, side, start, end, (), exact=True)
+        rows = self._enriched(rows, side, stretches, (), exact=True)
         return whole_windows(rows, windows, self._query.timeline, side.keyset.keys, measures)

@@ -33,11 +33,17 @@ def whole_windows(
     starts = sf.explode(sf.sequence(first, last, sf.lit(timeline.slide)))
     columns = sorted({m.column for m in measures if m.column is not None})
     copied = rows.select(*{*keys, *columns}, moment.alias("_moment"), starts.alias("window_start")).where(
-        (sf.col("_moment") < sf.col("window_start") + sf.lit(timeline.size))
-        & (sf.col("window_start") >= sf.lit(windows[0][0]))
-        & (sf.col("window_start") <= sf.lit(windows[-1][0]))
+        (sf.col("_moment") < sf.col("window_start") + sf.lit(timeline.size)) & _among(windows, timeline.slide)
     )
     return copied.groupBy("window_start", *keys).agg(*[_aggregate(measure) for measure in measures]).toArrow()
+
+
+def _among(windows: Sequence[tuple[int, int]], slide: int) -> Column:
+    """Whether a window is one of these; a range where none is left out between them."""
+    start, starts = sf.col("window_start"), [start for start, _ in windows]
+    if starts == list(range(starts[0], starts[-1] + 1, slide)):
+        return start.between(starts[0], starts[-1])
+    return start.isin(starts)
 
 
 def whole_blocks(

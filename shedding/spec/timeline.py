@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from shedding.spec.times import as_datetime
+from shedding.stretches import Stretches
 
 Block = tuple[int, int]
 MOST_BLOCKS = 24
@@ -57,13 +58,21 @@ class Timeline:
         """Starts of the panes whose union is the window."""
         return range(window[0], window[1], self.pane)
 
-    def pane_needed(self, pane: int) -> bool:
-        """Whether any window contains the pane; in gaps (slide > size) none does."""
-        return pane % self.slide < self.size or self.size >= self.slide
+    def needed(self, start: int, end: int) -> Stretches:
+        """The instants of [start, end) that some window holds: all but the gaps that a slide above the size leaves.
 
-    def slot_panes(self, slot: int) -> list[int]:
-        """The panes inside the slot that some window needs; sampled with the slot's own rates."""
-        return [p for p in range(slot, slot + self.slot, self.pane) if self.pane_needed(p)]
+        >>> Timeline(size=2, slide=6, slot=12).needed(1, 12)
+        Stretches(parts=((1, 2), (6, 8)))
+        """
+        if self.size >= self.slide:
+            return Stretches.of((start, end))
+        first = start - start % self.slide
+        parts = ((max(low, start), min(low + self.size, end)) for low in range(first, end, self.slide))
+        return Stretches.of(*parts)
+
+    def slot_needed(self, slot: int) -> Stretches:
+        """The instants of a slot that some window holds; their rows are sampled with the slot's own rates."""
+        return self.needed(slot, slot + self.slot)
 
     def slots_needed(self, slot: int) -> list[int]:
         """The slots whose panes the slot's windows combine, oldest first, the slot itself last."""

@@ -28,6 +28,7 @@ from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import keyset_of
 from shedding.spec.query import QuerySpec
 from shedding.spec.times import UNITS
+from shedding.stretches import Stretches
 from tests.chaos.city import START, query
 from tests.small_specs import generated_trips
 
@@ -83,7 +84,7 @@ class Reads:
     def exact(self) -> None:
         """The exact leg's scan."""
         before = self._read()
-        table = self.scans.panes(self.side, self.spec.measures, START, START + DAY, (), True)
+        table = self.scans.panes(self.side, self.spec.measures, Stretches.of((START, START + DAY)), (), True).table
         self.found["exact"] = {"rows": float(table["rows"].to_numpy().sum()), "bytes": self._read() - before}
 
     def _read(self) -> int:

@@ -33,6 +33,7 @@ from shedding.panes.windows import PaneRun
 from shedding.planning.drift_audits import AuditPlans
 from shedding.spec.keyset import keyset_of
 from shedding.spec.query import QuerySpec
+from shedding.stretches import Stretches
 from tests.shedding.rows_in_memory import RowsScans, RowsSide
 
 CHECK = Check("mean_relative_error", None, None, "fail", False, "estimated", "")
@@ -43,20 +44,20 @@ class SortedSide(RowsSide):
 
     @cached_property
     def _counted(self) -> tuple[pa.Table, NDArray[np.int64]]:
-        counted = super().counts(int(self.data.time.iloc[0]), int(self.data.time.iloc[-1]) + 1)
+        counted = super().counts(Stretches.of((int(self.data.time.iloc[0]), int(self.data.time.iloc[-1]) + 1)))
         assert counted is not None
         return counted, counted.column("pane_start").to_numpy()
 
-    def counts(self, start: int, end: int) -> pa.Table:
+    def counts(self, stretches: Stretches) -> pa.Table:
         counted, pane = self._counted
-        first, last = np.searchsorted(pane, [start, end])
+        first, last = np.searchsorted(pane, [stretches.start, stretches.end])
         return counted.slice(first, last - first)
 
-    def between(self, start: int, end: int) -> pd.DataFrame:
-        first, last = np.searchsorted(self.data.time.to_numpy(), [start, end])
+    def within(self, stretches: Stretches) -> pd.DataFrame:
+        first, last = np.searchsorted(self.data.time.to_numpy(), [stretches.start, stretches.end])
         return self.data.iloc[first:last]
 
-    def fingerprint(self, start: int, end: int) -> str:
+    def fingerprint(self, stretches: Stretches) -> str:
         return ""
 
 

@@ -21,6 +21,7 @@ from shedding.rates import Rates
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import Timeline
+from shedding.stretches import Stretches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -96,7 +97,7 @@ def first_ranks(ranked: DataFrame, counted: pa.Table, legs: list[Rates]) -> Data
 
     from shedding.scan.rank_bounds import deepest_of_counts
 
-    return ranked.where(sf.col("_rank") <= deepest_of_counts(counted, ["route"], legs, (0, DAY), DAY))
+    return ranked.where(sf.col("_rank") <= deepest_of_counts(counted, ["route"], legs, Stretches.of((0, DAY)), DAY))
 
 
 def rates(policy: str, keys: Keys, population: np.ndarray, fraction: float) -> Rates:

@@ -25,6 +25,7 @@ from shedding.ingest.key_counts import read_counts
 from shedding.ingest.source_number import source_number
 from shedding.spec import load_catalog
 from shedding.spec.keyset import keysets
+from shedding.stretches import Stretches
 from shedding.tables import Table
 from tests.chaos.city import HOUR, HOURS, ROOT, START, build_city
 from tests.chaos.stages import QUERY, STAGES, Session, finish, judge_after
@@ -139,7 +140,7 @@ def visible(settings: Settings) -> dict[str, Any]:
         "rows in the log": sum(source.kept for source in arrivals.visible),
     }
     for keyset in keysets(catalog, "trips"):
-        counts = read_counts(settings, keyset, START, START + HOURS * HOUR, arrivals)
+        counts = read_counts(settings, keyset, Stretches.of((START, START + HOURS * HOUR)), arrivals)
         found[f"counts of {keyset.id}"] = counts.to_pylist()
     for kind in ("results", "published"):
         table = Table(settings.table(kind, QUERY)).read()

@@ -15,6 +15,7 @@ from shedding.ingest.arrivals import Arrivals
 from shedding.ingest.raw_rows import read_raw
 from shedding.spec import load_catalog
 from shedding.spec.times import parse_instant
+from shedding.stretches import Stretches
 from tests.small_specs import generated_trips, small_world
 
 pytestmark = pytest.mark.spark
@@ -52,7 +53,8 @@ def test_functions_enrich_kept_rows_once_and_their_failures_are_one_line(spark, 
     assert made.error.isna().all()
     assert (made.cost_ns > 0).all()
     dataset = catalog.dataset("trips")
-    raw = read_raw(spark, settings, dataset, START, START + 4 * HALF, Arrivals.load(settings, "trips")).toPandas()
+    every = Stretches.of((START, START + 4 * HALF))
+    raw = read_raw(spark, settings, dataset, every, Arrivals.load(settings, "trips")).toPandas()
     assert len(made) < 0.8 * len(raw)
 
     exact = results[(results.leg == "exact")].set_index(["slot", "pickup_zone"]).mean_score

@@ -17,6 +17,7 @@ from shedding.spec import load_catalog
 from shedding.spec.keyset import keysets
 from shedding.spec.reserved_names import RESERVED
 from shedding.spec.times import parse_instant
+from shedding.stretches import Stretches
 from shedding.tables import Table
 from tests.small_specs import DATASET, QUERY, write_specs
 
@@ -46,9 +47,9 @@ def counted(settings: Settings) -> dict[str, int]:
     catalog, arrivals = load_catalog(settings.specs), Arrivals.load(settings, "trips")
     found = {}
     for keyset in keysets(catalog, "trips"):
-        if arrivals.counted(keyset.id, DAY, DAY + HOUR):
+        if arrivals.counted(keyset.id, Stretches.of((DAY, DAY + HOUR))):
             found[keyset.where or "all"] = sum(
-                read_counts(settings, keyset, DAY, DAY + HOUR, arrivals)["rows"].to_pylist()
+                read_counts(settings, keyset, Stretches.of((DAY, DAY + HOUR)), arrivals)["rows"].to_pylist()
             )
     return found
 
@@ -92,7 +93,8 @@ def test_one_row_keeps_no_more_than_its_own_source_from_being_counted(spark: Spa
     assert problem.startswith("queries/row.yaml: its keys could not be counted: ")
     catalog, arrivals = load_catalog(own.specs), Arrivals.load(own, "trips")
     (keyset,) = [keyset for keyset in keysets(catalog, "trips") if keyset.where]
-    hours = [arrivals.counted(keyset.id, DAY + n * HOUR, DAY + (n + 1) * HOUR) for n in range(2)]
+    both = [Stretches.of((DAY + n * HOUR, DAY + (n + 1) * HOUR)) for n in range(2)]
+    hours = [arrivals.counted(keyset.id, one) for one in both]
     assert sorted(hours) in ([False, False], [False, True])  # one batch at first, then each source for itself
 
 

@@ -16,6 +16,7 @@ from jobs.ingest import ingest
 from shedding.answers.slot import answer_slot
 from shedding.config import Settings
 from shedding.ingest.arrivals import Arrivals
+from shedding.planning.slot_plan import by_calendar
 from shedding.scan.spark_scans import SlotScan
 from shedding.spec import QuerySpec, load_catalog
 from shedding.spec.measure import MeasureSpec
@@ -123,7 +124,8 @@ def test_real_rows_are_all_accounted_for_and_answered_exactly(
     name, start, rows_of = QUERIES[dataset]
     query, slot = catalog.query(name), parse_instant(start)
     exact = query.model_copy(update={"shed": query.shed.model_copy(update={"policy": "exact", "compare": []})})
-    answer_slot(settings, catalog, exact, slot, SlotScan(spark, settings, exact)).write(settings, "run", 0.0)
+    plan, scans = by_calendar(exact, slot), SlotScan(spark, settings, exact)
+    answer_slot(settings, catalog, exact, plan, scans).write(settings, "run", 0.0)
     answered = Table(settings.table("results", name)).read().to_pandas()
     rows = pd.concat([rows_of(file) for file in files], ignore_index=True)
     windows = exact.timeline.windows(slot)

@@ -18,6 +18,7 @@ from shedding.ingest.batch import reached
 from shedding.ingest.raw_rows import read_raw
 from shedding.spec import load_catalog
 from shedding.spec.times import parse_instant
+from shedding.stretches import Stretches
 
 pytestmark = pytest.mark.spark
 
@@ -94,7 +95,7 @@ def visible(spark: SparkSession, settings: Settings) -> list[int]:
     """Identifiers of the rows that a reader sees."""
     rows = read_raw(
         spark, settings, load_catalog(settings.specs).dataset("orders"),
-        parse_instant("2000-01-01"), parse_instant("2100-01-01"), Arrivals.load(settings, "orders"),
+        Stretches.of((parse_instant("2000-01-01"), parse_instant("2100-01-01"))), Arrivals.load(settings, "orders"),
     )  # fmt: skip
     return sorted(row["id"] for row in rows.select("id").collect())
 
@@ -143,7 +144,7 @@ def test_known_content_changes_nothing_and_a_corrected_file_replaces_its_rows(
     write(shop.landing / "orders2.csv", [good_line(n) for n in range(10, 20)])
     run(spark, shop)
     before = Arrivals.load(shop, "orders")
-    day = (parse_instant("2024-03-01"), parse_instant("2024-03-02"))
+    day = Stretches.of((parse_instant("2024-03-01"), parse_instant("2024-03-02")))
 
     again = run(spark, shop)
     assert (again.read, again.skipped) == (0, 2)
@@ -160,13 +161,13 @@ def test_known_content_changes_nothing_and_a_corrected_file_replaces_its_rows(
     assert "orders1.csv takes the place of the rows that came by its name or its content before" in said
     assert visible(spark, shop) == [*range(5), *range(10, 20)]
     after = Arrivals.load(shop, "orders")
-    assert after.fingerprint(*day) != before.fingerprint(*day)
+    assert after.fingerprint(day) != before.fingerprint(day)
     assert len(after.hidden) == 1
 
     write(shop.landing / "orders1.csv", [good_line(n) for n in range(10)])  # and back again
     run(spark, shop)
     assert visible(spark, shop) == list(range(20))
-    assert Arrivals.load(shop, "orders").fingerprint(*day) == before.fingerprint(*day)
+    assert Arrivals.load(shop, "orders").fingerprint(day) == before.fingerprint(day)
 
 
 def test_a_job_that_dies_leaves_nothing_visible_and_the_next_run_repairs_it(
@@ -181,7 +182,7 @@ def test_a_job_that_dies_leaves_nothing_visible_and_the_next_run_repairs_it(
             with pytest.raises(KeyboardInterrupt):
                 run(spark, shop)
         assert Arrivals.load(shop, "orders").visible == ()
-        assert Arrivals.load(shop, "orders").rows(0, 2**62) == 0
+        assert Arrivals.load(shop, "orders").rows(Stretches.of((0, 2**62))) == 0
 
     report = run(spark, shop)
 

@@ -21,6 +21,7 @@ from shedding.ingest.raw_rows import read_raw
 from shedding.spec import load_catalog
 from shedding.spec.keyset import keyset_of
 from shedding.spec.times import parse_instant
+from shedding.stretches import Stretches
 
 pytestmark = pytest.mark.spark
 
@@ -131,23 +132,23 @@ def test_a_generator_is_ingested_once_counted_for_its_queries_and_ranked(spark: 
     with pytest.raises(SourceError, match="give an interval"):
         run(spark, own, "cabs")
     with pytest.raises(NotReadyError, match="has no rows yet"):
-        read_raw(spark, own, catalog.dataset("cabs"), START, START + HOUR, Arrivals.load(own, "cabs"))
+        read_raw(spark, own, catalog.dataset("cabs"), Stretches.of((START, START + HOUR)), Arrivals.load(own, "cabs"))
 
     first = run(spark, own, "cabs", interval=(START, START + HOUR))
     (own.specs / "queries" / "cab_fare.yaml").write_text(QUERY)
     catalog = load_catalog(own.specs)
     keyset = keyset_of(catalog.query("cab_fare"))
     with pytest.raises(NotReadyError, match="is not counted"):
-        read_counts(own, keyset, START, START + HOUR, Arrivals.load(own, "cabs"))
+        read_counts(own, keyset, Stretches.of((START, START + HOUR)), Arrivals.load(own, "cabs"))
     second = run(spark, own, "cabs", interval=(START, START + 3 * HOUR))  # two new hours, and the first caught up
 
     assert (len(first.sources), len(second.sources), second.watermark) == (1, 2, START + 3 * HOUR)
     arrivals = Arrivals.load(own, "cabs")
-    assert arrivals.rows(START, START + 3 * HOUR) == first.kept + second.kept
+    assert arrivals.rows(Stretches.of((START, START + 3 * HOUR))) == first.kept + second.kept
     for low, high in ((START, START + HOUR), (START + HOUR, START + 3 * HOUR)):
-        counts = read_counts(own, keyset, low, high, arrivals)
-        rows = read_raw(spark, own, catalog.dataset("cabs"), low, high, arrivals)
-        assert sum(counts["rows"].to_pylist()) == rows.count() == arrivals.rows(low, high)
+        counts = read_counts(own, keyset, Stretches.of((low, high)), arrivals)
+        rows = read_raw(spark, own, catalog.dataset("cabs"), Stretches.of((low, high)), arrivals)
+        assert sum(counts["rows"].to_pylist()) == rows.count() == arrivals.rows(Stretches.of((low, high)))
         assert counts["rows"].to_pylist() == counts["rows_fare_amount"].to_pylist()
         assert len(set(zip(counts["route"].to_pylist(), counts["pane_start"].to_pylist(), strict=True))) == len(counts)
     ranks = rows.selectExpr("route", "floor(unix_micros(event_time) / 600000000) AS pane", "u", "_rank").toPandas()

@@ -19,11 +19,13 @@ from shedding.enrich.function import load_function
 from shedding.enrich.store import ROW, Enriched, row_columns
 from shedding.keys import align
 from shedding.rates import Rates
+from shedding.scan.read import Read
 from shedding.scan.row_sums import row_sums
 from shedding.spec.enrich import EnrichSpec
 from shedding.spec.keyset import KeySet, keyset_of
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
+from shedding.stretches import Stretches
 
 MINUTE = 60_000_000
 HOUR = 60 * MINUTE
@@ -51,12 +53,13 @@ class RowsSide:
     data: pd.DataFrame
     keyset: KeySet
     known_counts: bool = True
+    only: pa.Table | None = None
     arrivals: SimpleNamespace = field(init=False)
     dataset: SimpleNamespace = field(init=False)
 
     def __post_init__(self) -> None:
         self.arrivals = SimpleNamespace(
-            rows=lambda a, b: len(self.between(a, b)),
+            rows=lambda stretches: len(self.within(stretches)),
             first_event=int(self.data.time.min()) if len(self.data) else None,
             last_event=int(self.data.time.max()) if len(self.data) else None,
             occupied=tuple(np.unique(self.data.time // HOUR * HOUR)),
@@ -64,16 +67,16 @@ class RowsSide:
 
         self.dataset = SimpleNamespace(name=self.keyset.dataset, column_names=list(self.data.columns))
 
-    def between(self, start: int, end: int) -> pd.DataFrame:
-        return self.data[(self.data.time >= start) & (self.data.time < end)]
+    def within(self, stretches: Stretches) -> pd.DataFrame:
+        return self.data[stretches.hold(self.data.time.to_numpy())]
 
-    def known(self, start: int, end: int) -> bool:
+    def known(self, stretches: Stretches) -> bool:
         return self.known_counts
 
-    def counts(self, start: int, end: int) -> pa.Table | None:
+    def counts(self, stretches: Stretches) -> pa.Table | None:
         if not self.known_counts:
             return None
-        rows = self.between(start, end)
+        rows = self.within(stretches)
         frame = rows.assign(pane_start=rows.time // self.keyset.pane * self.keyset.pane, rows=1)
         columns = {"rows": ("rows", "sum"), "least_u": ("u", "min")}
         columns |= {f"rows_{c}": (c, "count") for c in self.keyset.counted}
@@ -81,15 +84,15 @@ class RowsSide:
         found = frame.groupby(groups, as_index=False, dropna=False).agg(**columns)
         return pa.Table.from_pandas(found, preserve_index=False)
 
-    def fingerprint(self, start: int, end: int) -> str:
-        content = pd.util.hash_pandas_object(self.between(start, end)).to_numpy().tobytes()
+    def fingerprint(self, stretches: Stretches) -> str:
+        content = pd.util.hash_pandas_object(self.within(stretches)).to_numpy().tobytes()
         return hashlib.blake2b(content, digest_size=8).hexdigest()
 
-    def rows(self, start: int, end: int) -> float:
-        return float(len(self.between(start, end)))
+    def rows(self, stretches: Stretches) -> float:
+        return float(len(self.within(stretches)))
 
-    def bytes(self, start: int, end: int, deepest: int | None = None) -> int:
-        return 8 * len(self.between(start, end))
+    def bytes(self, stretches: Stretches, deepest: int | None = None) -> int:
+        return 8 * len(self.within(stretches))
 
     def types(self) -> dict[str, pa.DataType]:
         schema = pa.Schema.from_pandas(self.data, preserve_index=False)
@@ -122,16 +125,13 @@ class RowsScans:
         self,
         side: RowsSide,
         measures: Sequence[MeasureSpec],
-        start: int,
-        end: int,
+        stretches: Stretches,
         legs: Sequence[Rates],
         exact: bool,
-    ) -> pa.Table:
+    ) -> Read:
         self.calls += 1
-        rows = side.between(start, end)
+        rows = side.within(stretches)
         timeline = self.query.timeline
-        if timeline.size < timeline.slide:
-            rows = rows[rows.time % timeline.slide < timeline.size]
         mask = np.zeros(len(rows), dtype=np.int64)
         for bit, leg in enumerate(legs):
             mask |= np.where(rows.u.to_numpy() < _rate_of(leg, rows, side.keyset.keys), 1 << bit, 0)
@@ -142,7 +142,8 @@ class RowsScans:
         frame = self._enriched(frame)
         columns = {m.name: [c for c in (m.column, m.over) if c] for m in measures if m.column}
         groups = ["pane_start", *side.keyset.keys, "mask"]
-        return row_sums(pa.Table.from_pandas(frame, preserve_index=False), groups, measures, columns)
+        table = row_sums(pa.Table.from_pandas(frame, preserve_index=False), groups, measures, columns)
+        return Read(table, side.bytes(stretches))
 
     def _enriched(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The rows with the columns that functions make, as `enriched_rows` has them."""
@@ -173,12 +174,12 @@ class RowsScans:
             store.add(slot, made.filter(pa.array(slots == slot)))
 
     def panes_by_slot(
-        self, side: RowsSide, measures: Sequence[MeasureSpec], start: int, end: int, legs: Sequence[Rates]
+        self, side: RowsSide, measures: Sequence[MeasureSpec], stretches: Stretches, legs: Sequence[Rates]
     ) -> pa.Table:
         slot = self.query.timeline.slot
         data = side.data.assign(_slot=side.data.time // slot * slot)
         keyset = replace(side.keyset, keys=("_slot", *side.keyset.keys))
-        return self.panes(RowsSide(data, keyset), measures, start, end, legs, exact=False)
+        return self.panes(RowsSide(data, keyset), measures, stretches, legs, exact=False).table
 
     def blocks(self, side: RowsSide, measures: Sequence[MeasureSpec], blocks: Sequence[tuple[int, int]]) -> pa.Table:
         self.calls += 1
@@ -187,7 +188,7 @@ class RowsScans:
     def windows(self, side: RowsSide, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         parts = []
         for start, end in windows:
-            rows = self._enriched(side.between(start, end))
+            rows = self._enriched(side.within(Stretches.of((start, end))))
             grouped = rows.groupby(list(side.keyset.keys), dropna=False)
             found = {measure.name: grouped[measure.column].agg(_percentile, measure.q) for measure in measures}
             parts.append(pd.DataFrame(found).reset_index().assign(window_start=start))

@@ -81,6 +81,30 @@ def test_an_array_of_instants_is_asked_at_once(one: Stretches) -> None:
 
 @LAWS
 @given(stretches)
+def test_a_text_gives_the_same_stretches_back(one: Stretches) -> None:
+    assert Stretches.of_text(one.text) == one
+
+
+@LAWS
+@given(stretches, st.integers(1, 7))
+def test_multiples_tile_the_widened_stretches(one: Stretches, width: int) -> None:
+    assert one.multiples(width) == sorted({tick - tick % width for tick in ticks(one)})
+
+
+@LAWS
+@given(stretches, st.integers(1, 4))
+def test_coarser_stretches_are_few_and_close_the_smallest_gaps_alone(one: Stretches, most: int) -> None:
+    coarse = one.coarser(most)
+    assert coarse.covers(one)
+    assert len(coarse.parts) == min(most, len(one.parts))
+    assert {coarse.start, coarse.end} == {one.start, one.end} if one else not coarse
+    closed = [end - start for start, end in coarse.minus(one)]
+    left = [after[0] - before[1] for before, after in pairwise(coarse)]
+    assert max(closed, default=0) <= min(left, default=MOST)
+
+
+@LAWS
+@given(stretches)
 def test_start_and_end_are_those_of_the_set(one: Stretches) -> None:
     if not one:
         with pytest.raises(ValueError, match="neither start nor end"):

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from shedding.answers.kept import answer_kept
 from shedding.answers.run_record import results_rows
 from shedding.answers.slot import SlotAnswer, answer_sides
 from shedding.config import Settings
 from shedding.planning.slot_plan import by_calendar
+from shedding.scan.read import Read
 from shedding.spec.query import QuerySpec
 from shedding.stretches import Stretches
 from tests.shedding.rows_in_memory import HOUR, RowsScans, RowsSide, make_rows, side_of
@@ -26,9 +26,9 @@ WINDOWS = [{"size": "1 hour"}, {"size": "30 minutes", "slide": "10 minutes"}, {"
 SLOTS = [6 * HOUR, 12 * HOUR]
 
 
-def query_of(window: dict[str, str], shed: dict[str, Any]) -> QuerySpec:
+def query_of(window: dict[str, str], shed: dict[str, Any], name: str = "q") -> QuerySpec:
     return QuerySpec.model_validate({
-        "name": "q", "dataset": "d", "window": window, "group_by": ["key"], "measures": MEASURES,
+        "name": name, "dataset": "d", "window": window, "group_by": ["key"], "measures": MEASURES,
         "schedule": {"every": "6 hours"}, "shed": {"policy": "exact", **shed},
     })  # fmt: skip
 
@@ -40,9 +40,9 @@ class Watched(RowsScans):
         super().__init__(query)
         self.read: list[tuple[int, int]] = []
 
-    def panes(self, side: RowsSide, measures: Any, start: int, end: int, legs: Any, exact: bool) -> pa.Table:
-        self.read.append((start, end))
-        return super().panes(side, measures, start, end, legs, exact)
+    def panes(self, side: RowsSide, measures: Any, stretches: Stretches, legs: Any, exact: bool) -> Read:
+        self.read += stretches
+        return super().panes(side, measures, stretches, legs, exact)
 
     def windows(self, side: RowsSide, measures: Any, windows: Any) -> pa.Table:
         self.read += windows
@@ -62,8 +62,8 @@ def test_every_kept_row_has_the_bits_of_the_exact_slot(
     data = make_rows(hours=18)
     dropper = query_of(window, {"windows": {"drop": drop, "batch": 2}})
     plan, scans = by_calendar(dropper, slot), Watched(dropper)
-    kept = rows_of(answer_kept(dropper, plan, side_of(data, dropper), scans))  # type: ignore[arg-type]
-    plain = query_of(window, {})
+    kept = rows_of(answer_sides(settings, dropper, slot, [side_of(data, dropper)], scans, plan))  # type: ignore[list-item, arg-type]
+    plain = query_of(window, {}, "plain")
     exact = rows_of(answer_sides(settings, plain, slot, [side_of(data, plain)], RowsScans(plain)))  # type: ignore[list-item, arg-type]
     wanted = exact.filter(pc.is_in(exact["window_start"].cast(pa.int64()), pa.array(plan.kept, pa.int64())))
     assert kept.combine_chunks().equals(wanted.combine_chunks())
@@ -71,9 +71,10 @@ def test_every_kept_row_has_the_bits_of_the_exact_slot(
     assert len(plan.kept) > 0
 
 
-def test_a_run_says_how_many_windows_it_computed_and_why() -> None:
+def test_a_run_says_how_many_windows_it_computed_and_why(settings: Settings) -> None:
     dropper = query_of(WINDOWS[1], {"windows": {"drop": 0.4, "batch": 5}})
     plan = by_calendar(dropper, SLOTS[0])
-    made = answer_kept(dropper, plan, side_of(make_rows(), dropper), RowsScans(dropper))  # type: ignore[arg-type]
+    side = side_of(make_rows(), dropper)
+    made = answer_sides(settings, dropper, SLOTS[0], [side], RowsScans(dropper), plan)  # type: ignore[list-item, arg-type]
     assert made.shared["reason"].startswith(f"{len(plan.kept)} of {len(plan.windows)} windows computed (calendar")
     assert len(made.windows) == len(plan.kept)

@@ -14,6 +14,7 @@ from shedding.config import Settings
 from shedding.ingest.arrivals import HOUR, Arrivals
 from shedding.ingest.arrivals_log import watermark_row, write_log
 from shedding.spec.times import as_datetime
+from shedding.stretches import Stretches
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
@@ -52,9 +53,9 @@ def test_a_replaced_source_is_hidden_and_changes_the_fingerprint_of_its_hours_on
     after = [*first, committed("b", 4, {0: 6}, name="f", content="2"), row("superseded", "a", 4)]
     old, new = Arrivals.of(first), Arrivals.of(after)
     assert new.hidden == {"a"}
-    assert new.rows(0, HOUR) == 6
-    assert old.fingerprint(0, HOUR) != new.fingerprint(0, HOUR)
-    assert old.fingerprint(9 * HOUR, 10 * HOUR) == new.fingerprint(9 * HOUR, 10 * HOUR)
+    assert new.rows(Stretches.of((0, HOUR))) == 6
+    assert old.fingerprint(Stretches.of((0, HOUR))) != new.fingerprint(Stretches.of((0, HOUR)))
+    assert old.fingerprint(Stretches.of((9 * HOUR, 10 * HOUR))) == new.fingerprint(Stretches.of((9 * HOUR, 10 * HOUR)))
 
 
 def test_what_arrives_for_the_next_quarter_of_an_hour_does_not_touch_this_one() -> None:
@@ -62,8 +63,10 @@ def test_what_arrives_for_the_next_quarter_of_an_hour_does_not_touch_this_one() 
     ends = [{"first_event": as_datetime(n * quarter), "last_event": as_datetime((n + 1) * quarter - 1)} for n in (0, 1)]
     first, second = committed("a", 1, {0: 5}, **ends[0]), committed("b", 2, {0: 5}, **ends[1])
     old, new = Arrivals.of([first]), Arrivals.of([first, second])
-    assert old.fingerprint(0, quarter) == new.fingerprint(0, quarter)
-    assert old.fingerprint(quarter, 2 * quarter) != new.fingerprint(quarter, 2 * quarter)
+    assert old.fingerprint(Stretches.of((0, quarter))) == new.fingerprint(Stretches.of((0, quarter)))
+    assert old.fingerprint(Stretches.of((quarter, 2 * quarter))) != new.fingerprint(
+        Stretches.of((quarter, 2 * quarter))
+    )
 
 
 def test_of_two_processes_that_commit_one_content_only_the_first_counts() -> None:
@@ -72,9 +75,9 @@ def test_of_two_processes_that_commit_one_content_only_the_first_counts() -> Non
     for log in (both, recounted):
         assert [source.source_id for source in Arrivals.of(log).visible] == ["a"]
         assert Arrivals.of(log).hidden == {"b"}
-    assert Arrivals.of(recounted).counted("k", 0, HOUR)
-    assert not Arrivals.of(both).counted("k", 0, HOUR)
-    assert Arrivals.of(both).counted("k", HOUR, 2 * HOUR)
+    assert Arrivals.of(recounted).counted("k", Stretches.of((0, HOUR)))
+    assert not Arrivals.of(both).counted("k", Stretches.of((0, HOUR)))
+    assert Arrivals.of(both).counted("k", Stretches.of((HOUR, 2 * HOUR)))
 
 
 def test_a_generator_is_ready_once_its_intervals_leave_no_gap() -> None:
@@ -149,7 +152,7 @@ def test_the_order_in_which_rows_are_read_does_not_matter(data: st.DataObject) -
 def test_a_fingerprint_changes_exactly_when_a_source_with_rows_there_does(
     logs: list[dict[str, int]], hour: int
 ) -> None:
-    span = hour * HOUR, (hour + 1) * HOUR
+    span = Stretches.of((hour * HOUR, (hour + 1) * HOUR))
     one, other = (Arrivals.of([committed(name, 1, {at: 1}) for name, at in log.items()]) for log in logs)
     touching = [{name for name, at in log.items() if at == hour} for log in logs]
-    assert (one.fingerprint(*span) == other.fingerprint(*span)) == (touching[0] == touching[1])
+    assert (one.fingerprint(span) == other.fingerprint(span)) == (touching[0] == touching[1])

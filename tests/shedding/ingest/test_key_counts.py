@@ -11,6 +11,7 @@ from shedding.config import Settings
 from shedding.ingest.arrivals import HOUR, Arrivals, Source
 from shedding.ingest.key_counts import add_counts, read_counts, replace_counts
 from shedding.spec.keyset import KeySet
+from shedding.stretches import Stretches
 
 KEYS = KeySet("cabs", ("route",), None, HOUR, ("fare",))
 HOURLY = {0: 6}
@@ -28,7 +29,7 @@ def seen(*visible: str, hidden: frozenset[str] = frozenset()) -> Arrivals:
 
 
 def read(settings: Settings, arrivals: Arrivals) -> list[tuple[str, int, float]]:
-    found = read_counts(settings, KEYS, 0, HOUR, arrivals)
+    found = read_counts(settings, KEYS, Stretches.of((0, HOUR)), arrivals)
     return list(zip(*(found[name].to_pylist() for name in ("route", "rows", "least_u")), strict=True))
 
 
@@ -56,4 +57,4 @@ def test_a_key_counted_before_the_least_u_was_kept_has_an_unknown_one(settings: 
 
 @pytest.mark.parametrize("name", ["route", "pane_start", "rows", "rows_fare", "least_u"])
 def test_no_counts_still_have_every_column(settings: Settings, name: str) -> None:
-    assert read_counts(settings, KEYS, 0, HOUR, seen()).column(name).to_pylist() == []
+    assert read_counts(settings, KEYS, Stretches.of((0, HOUR)), seen()).column(name).to_pylist() == []

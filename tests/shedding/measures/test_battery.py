@@ -20,6 +20,7 @@ from shedding.rates import Rates
 from shedding.spec.aggregates import AGGREGATES
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
+from shedding.stretches import Stretches
 from tests.shedding.rows_in_memory import HOUR, RowsScans, make_rows, side_of
 
 PARTS: dict[str, dict[str, Any]] = {"quantile": {"q": 0.75}, "ratio": {"over": "other"}, "count": {"column": None}}
@@ -55,8 +56,8 @@ def panes_of(rows: pd.DataFrame, agg: str, pane: str, rate: float | None = None)
     side = side_of(rows, query)
     keys = Keys(("key",), (pa.array(sorted(rows.key.unique())),), rows.key.nunique())
     legs = [] if rate is None else [Rates("uniform", keys, np.full(len(keys), rate), rate)]
-    table = RowsScans(query).panes(side, query.measures, 0, HOUR, legs, exact=rate is None)
-    scanned = Scanned(table, ["key"], None if rate is None else side.counts(0, HOUR))
+    table = RowsScans(query).panes(side, query.measures, Stretches.of((0, HOUR)), legs, exact=rate is None).table
+    scanned = Scanned(table, ["key"], None if rate is None else side.counts(Stretches.of((0, HOUR))))
     return scanned.panes(None if rate is None else 0, query.measures, legs[0] if legs else None)
 
 
@@ -182,7 +183,7 @@ def test_spark_sums_rows_to_the_same_bits_as_numpy(spark: Any, kind: str) -> Non
     legs = [Rates("uniform", keys, np.full(len(keys), 0.4), 0.4)]
     frame = spark.createDataFrame(rows.astype({"time": "int64"})).repartition(3)
     frame = frame.withColumn("event_time", sf.timestamp_micros("time"))
-    mine = RowsScans(query).panes(side_of(rows, query), measures, 0, HOUR, legs, exact=True)
+    mine = RowsScans(query).panes(side_of(rows, query), measures, Stretches.of((0, HOUR)), legs, exact=True).table
     for exact, bits in ((True, (None, 0)), (False, (0,))):
         found = scan(spark, frame, timeline=query.timeline, keys=["key"], measures=measures, legs=legs, exact=exact)
         for bit in bits:

@@ -8,6 +8,7 @@ from shedding.panes.panes import Panes
 from shedding.panes.windows import PaneRun
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_blocks
+from shedding.stretches import Stretches
 from tests.shedding.rows_in_memory import HOUR, MINUTE, RowsScans, make_rows, side_of
 
 
@@ -47,5 +48,5 @@ def test_the_exact_quantiles_of_every_block_are_remembered_and_read_again(settin
 def test_shed_legs_and_tails_remember_no_quantiles_of_blocks(settings):
     query, rows = make_query(), make_rows()
     panes = exact_panes(settings, query, side_of(rows, query), RowsScans(query))
-    tail = panes.exact(4 * HOUR, since=7 * HOUR + 30 * MINUTE)
+    tail = panes.exact(4 * HOUR, Stretches.of((7 * HOUR + 30 * MINUTE, 9 * HOUR)))
     assert tail.measures["p90"].levels is None

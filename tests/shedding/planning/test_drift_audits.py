@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from shedding.ingest.arrivals import HOUR, Arrivals, Source
 from shedding.planning.drift_audits import OccupiedAudits
 from shedding.spec.times import parse_instant
+from shedding.stretches import Stretches
 
 MINUTES = HOUR // 60
 
@@ -34,7 +35,9 @@ def test_priors_are_the_last_audited_slots_that_share_an_hour_with_rows(
 ) -> None:
     audits = plan(hours, length, one_in)
     slot = hour * HOUR // length * length
-    there = [s for s in range(audits.first or 0, slot, length) if audits.side.arrivals.rows(s, s + length)]
+    there = [
+        s for s in range(audits.first or 0, slot, length) if audits.side.arrivals.rows(Stretches.of((s, s + length)))
+    ]
     assert audits.priors(slot) == [s for s in reversed(there) if audits.is_audited(s)][:3]
 
 

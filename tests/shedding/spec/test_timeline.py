@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from math import gcd
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shedding.spec.timeline import Timeline
+from shedding.stretches import Stretches
 
 LAWS = settings(max_examples=150, deadline=None, derandomize=True)
 
@@ -53,11 +55,13 @@ def test_panes_tile_each_window_without_gap_or_overlap(line: Timeline, index: in
 
 @LAWS
 @given(timelines(), slots)
-def test_a_pane_is_needed_exactly_when_a_window_contains_it(line: Timeline, index: int) -> None:
-    pane = index * line.pane
-    starts = range((pane - line.size) // line.slide * line.slide, pane + line.slide, line.slide)
-    contained = any(start <= pane and pane + line.pane <= start + line.size for start in starts)
-    assert line.pane_needed(pane) is contained
+def test_an_instant_is_needed_exactly_when_a_window_holds_it(line: Timeline, index: int) -> None:
+    instant = index * line.pane
+    starts = range((instant - line.size) // line.slide * line.slide, instant + line.slide, line.slide)
+    contained = any(start <= instant < start + line.size for start in starts)
+    assert bool(line.needed(instant, instant + 1)) is contained
+    around = line.needed(instant - 30, instant + 30)
+    assert around.hold(np.array([instant])).tolist() == [contained]
 
 
 @LAWS
@@ -67,8 +71,8 @@ def test_every_pane_of_a_window_lies_in_a_needed_slot_and_is_sampled_there(line:
     needed = line.slots_needed(slot)
     assert needed[-1] == slot
     assert needed == sorted(needed)
-    sampled = {pane for each in needed for pane in line.slot_panes(each)}
-    assert {pane for window in line.windows(slot) for pane in line.panes(window)} <= sampled
+    sampled = Stretches.union(line.slot_needed(each) for each in needed)
+    assert sampled.covers(Stretches.of(*line.windows(slot)))
 
 
 @LAWS
@@ -86,7 +90,7 @@ def test_the_pane_is_the_greatest_common_divisor() -> None:
 
 def test_gaps_between_windows_are_never_read() -> None:
     line = Timeline(size=2, slide=6, slot=12)
-    assert line.slot_panes(0) == [0, 6]
+    assert line.slot_needed(0).parts == ((0, 2), (6, 8))
     assert line.windows(0) == [(0, 2), (6, 8)]
 
 
