@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from expectations.window_evidence import WindowEvidence, window_evidence
 from shedding import warehouse
 from shedding.answers.omissions import OMITTED
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.estimates.accuracy import WindowErrors
 from shedding.keys import align
-from shedding.planning.slot_plan import SlotPlan, by_calendar, recorded
+from shedding.planning.slot_plan import SlotPlan, standing
 from shedding.risk import WindowLaws, claims
 from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.query import QuerySpec
@@ -41,6 +42,7 @@ class Evidence:
     runs_version: int
     omitted: pa.Table | None = None
     """The keys that the answer leaves out by its error limits, a row a window; None where it leaves out none."""
+    drops: WindowEvidence | None = None
 
     @property
     def kind(self) -> str:
@@ -152,7 +154,7 @@ def load_evidence(
     written = runs.read(where, version=runs_version)
     published = written.filter(pc.equal(written["published"], True)).sort_by("window_start")
     require_own_run(query, slot, published, run_id)
-    leg = _only_leg(query, slot, published, recorded(settings, query, slot))
+    leg = _only_leg(query, slot, published, standing(settings, query, slot))
     results_version = published["results_version"][0].as_py()
     rows = results.read(where, version=results_version)
     exact = rows.filter(pc.equal(rows["leg"], "exact"))
@@ -170,12 +172,19 @@ def load_evidence(
         results_version=results_version,
         runs_version=runs_version,
         omitted=_left_out(rows, leg),
+        drops=window_evidence(settings, query, slot, _arrivals_version(published)),
     )
 
 
 def _left_out(rows: pa.Table, leg: str) -> pa.Table | None:
     left_out = rows.filter(pc.equal(rows["leg"], OMITTED))
     return left_out.drop_columns(["slot", "leg"]) if leg != "exact" and left_out.num_rows else None
+
+
+def _arrivals_version(runs: pa.Table) -> int | None:
+    """The version of the arrivals log that the run saw; None in rows of an older run."""
+    seen = runs["arrivals_version"].to_pylist() if "arrivals_version" in runs.column_names else []
+    return seen[0] if seen else None
 
 
 def micros(column: pa.ChunkedArray) -> Array:
@@ -203,14 +212,14 @@ def positions(rows: pa.Table, others: pa.Table, keys: list[str]) -> Array:
     return place[numbers_of_rows]
 
 
-def _only_leg(query: QuerySpec, slot: int, published: pa.Table, plan: SlotPlan | None) -> str:
+def _only_leg(query: QuerySpec, slot: int, published: pa.Table, plan: SlotPlan) -> str:
     where = f"runs/{query.name}, slot {slot_name(slot)}"
     remedy = _remedy(query, slot)
     legs = sorted(set(published["leg"].to_pylist()))
     if len(legs) != 1:
         raise DataError(f"{where}: {len(legs)} published legs ({', '.join(legs) or 'none'}), wanted one; {remedy}")
     windows = [int(start) for start in micros(published["window_start"])]
-    wanted = list((plan or by_calendar(query, slot)).kept)
+    wanted = list(plan.kept)
     if windows != wanted:
         raise DataError(f"{where}: {len(windows)} windows, the slot keeps {len(wanted)}; {remedy}")
     require_own_specification(query, slot, published)

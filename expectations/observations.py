@@ -25,6 +25,6 @@ def _of_measure(evidence: Evidence, measure: MeasureSpec) -> pd.DataFrame:
         "measure": measure.name,
         "keys": evidence.keys,
     }
-    for check in limits_of(evidence.query.gate):
+    for check in limits_of(evidence.query):
         columns |= check.columns(evidence, measure)
     return pd.DataFrame(columns)

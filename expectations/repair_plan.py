@@ -58,6 +58,6 @@ def repairable() -> list[GateCheck]:
 
 
 def _limit(check: GateCheck, evidence: Evidence) -> float:
-    limit = check.limit(evidence.query.gate)
+    limit = check.limit_for(evidence.query)
     assert limit is not None, f"{check.key} failed and has no limit"
     return limit

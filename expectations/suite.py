@@ -22,7 +22,7 @@ def build_suite(evidence: Evidence, batch: pd.DataFrame) -> list[Expectation]:
     A check without anything to look at (no prior for the drift, no estimate for the coverage) is in `not_judged`
     instead; an error that is unknown is not, its value is broken.
     """
-    limits = limits_of(evidence.query.gate)
+    limits = limits_of(evidence.query)
     return [_expectation(check, limit, evidence, batch) for check, limit in limits.items() if check.judges(batch)]
 
 
@@ -33,7 +33,7 @@ def not_judged(evidence: Evidence, batch: pd.DataFrame) -> list[Check]:
         Check(
             check.key, None, limit, severity(gate, check), True, check.kind(evidence), f"{check.words} {IDLE}"
         )
-        for check, limit in limits_of(gate).items()
+        for check, limit in limits_of(evidence.query).items()
         if len(batch) and not check.judges(batch)
     ]  # fmt: skip
 

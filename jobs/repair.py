@@ -28,7 +28,7 @@ from expectations.evidence import (
     silent_rows,
 )
 from expectations.repair_plan import Repair, plan_repair
-from expectations.verdict import read_verdict
+from expectations.verdict import Verdict, read_verdict
 from shedding import warehouse
 from shedding.answers.answer import largest
 from shedding.answers.omissions import OMITTED
@@ -36,7 +36,8 @@ from shedding.config import Settings
 from shedding.ingest.side import Side, sides_of
 from shedding.keys import align
 from shedding.planning.drift_audits import AuditPlans
-from shedding.planning.fingerprints import raw_fingerprint
+from shedding.planning.fingerprints import answer_fingerprint
+from shedding.planning.slot_plan import gap_fills, settle_plan, standing
 from shedding.spec import Catalog
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
@@ -97,11 +98,19 @@ def repair(
     if verdict.passed:
         return RepairReport(0, False, 0.0, 0, "the verdict passed, there is nothing to repair")
     evidence = load_evidence(settings, spec, slot, run_id, verdict.runs_version)
+    _fill_gaps(settings, evidence, verdict, run_id)
     work = _Work(spark, settings, catalog, evidence)
     plan = _plan(spec, work, evidence, plan_repair(evidence, verdict))
     fixed = work.widened() if plan.keys is None else work.keys(plan.keys)
     _write(settings, evidence, fixed, plan, run_id, time.monotonic() - started)
     return RepairReport(fixed.keys, plan.keys is None, fixed.processed, fixed.read, plan.why)
+
+
+def _fill_gaps(settings: Settings, evidence: Evidence, verdict: Verdict, run_id: str) -> None:
+    """Where a hole between slots is too long, plan the fewest windows of this slot that shorten it."""
+    if evidence.drops is not None and "longest_gap" in {check.name for check in verdict.failed}:
+        fills = gap_fills(settings, evidence.query, evidence.drops.plan)
+        settle_plan(settings, evidence.query, evidence.slot, run_id, also=fills)
 
 
 def _plan(query: QuerySpec, work: _Work, evidence: Evidence, by_key: Repair) -> Repair:
@@ -134,7 +143,8 @@ class _Work:
         """Whether the raw rows behind the judged answer are those of now: exact rows of others never join it."""
         made_of = self._evidence.runs["raw_fingerprint"][0].as_py()
         plans = AuditPlans(self._evidence.query, [self._side])
-        now = raw_fingerprint(plans, self._evidence.slot, self._evidence.leg)
+        plan = standing(self._settings, self._evidence.query, self._evidence.slot)
+        now = answer_fingerprint(plans, plan, self._evidence.leg)
         return bool(now == made_of)
 
     def keys(self, keys: pa.Table) -> _Fixed:
@@ -154,12 +164,11 @@ class _Work:
     def widened(self) -> _Fixed:
         """The whole slot's exact leg."""
         evidence = self._evidence
-        if evidence.exact is not None:
+        if evidence.exact is not None and evidence.drops is None:
             rows = evidence.exact if evidence.query.top is None else _top_rows(evidence.exact, evidence.query)
             return _Fixed(EXACT, rows, rows.num_rows)
         from shedding.answers.run_record import results_rows, run_rows
         from shedding.answers.slot import answer_slot
-        from shedding.planning.slot_plan import standing
         from shedding.scan.spark_scans import SlotScan
 
         shed = evidence.query.shed.model_copy(update={"policy": EXACT, "compare": []})
@@ -239,10 +248,12 @@ def _run_rows(
 ) -> pa.Table:
     """The slot's run rows with the fixed leg as the published one, its errors as they are now, and the cost."""
     rows = [{**row, "published": row["leg"] == fixed.leg} for row in old.to_pylist()]
-    if not any(row["published"] for row in rows):
+    first = next(row for row in rows if row["leg"] == evidence.leg)
+    if evidence.drops is not None and fixed.runs is not None:
+        rows = fixed.runs.to_pylist()  # its windows may be more than before
+    elif not any(row["published"] for row in rows):
         assert fixed.runs is not None
         rows += fixed.runs.filter(pc.equal(fixed.runs["leg"], EXACT)).to_pylist()
-    first = next(row for row in rows if row["leg"] == evidence.leg)
     cost = {
         **written,
         "audited": first["audited"],
@@ -253,7 +264,9 @@ def _run_rows(
         "repair_bytes": fixed.read,
         "reason": f"{first.get('reason') or ''}; repaired {plan.why}".removeprefix("; "),
     }
-    rows = [row | _after(row, evidence, fixed) | cost if row["published"] else row for row in rows]
+    if evidence.drops is None:
+        rows = [row | _after(row, evidence, fixed) if row["published"] else row for row in rows]
+    rows = [row | cost if row["published"] else row for row in rows]
     fields = {field.name: field.type for field in old.schema} | dict(COSTS)
     fields["reason"] = pa.string()
     return pa.Table.from_pylist(rows, schema=pa.schema(list(fields.items())))

@@ -15,14 +15,11 @@ import pyarrow.compute as pc
 
 from shedding import warehouse
 from shedding.config import Settings
-from shedding.ingest.arrivals import Arrivals
-from shedding.ingest.key_counts import read_counts
+from shedding.planning.arrival_counts import counted_windows
 from shedding.planning.slot_plan import SlotPlan, standing
-from shedding.spec.keyset import keyset_of
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.spec.times import format_instant
-from shedding.stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +65,11 @@ def _published_before(settings: Settings, query: QuerySpec, slot: int) -> dict[i
 
 def counted_rows(settings: Settings, query: QuerySpec, plan: SlotPlan) -> Mapping[int, int | None]:
     """The rows of each window as arrival counted them, dropped ones too; None where nobody counted, and for joins."""
-    unknown: dict[int, int | None] = dict.fromkeys(plan.windows)
-    if query.join is not None or not plan.windows:
-        return unknown
-    keyset, arrivals = keyset_of(query), Arrivals.load(settings, query.dataset)
-    first, last = plan.windows[0], plan.windows[-1] + plan.size
-    every = Stretches.of((first, last))
-    if not arrivals.counted(keyset.id, every):
-        return unknown
-    counts = read_counts(settings, keyset, every, arrivals)
-    pane, rows = counts["pane_start"].to_numpy(), counts["rows"].to_numpy()
-    return {start: int(rows[(pane >= start) & (pane < start + plan.size)].sum()) for start in plan.windows}
+    counted = counted_windows(settings, query, plan)
+    if counted is None:
+        return dict.fromkeys(plan.windows)
+    start, rows = counted["window_start"].to_numpy(), counted["rows"].to_numpy()
+    return {window: int(rows[start == window].sum()) for window in plan.windows}
 
 
 def _row(

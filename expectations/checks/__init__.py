@@ -13,6 +13,7 @@ from importlib import import_module
 
 from expectations.checks.check import Finding, GateCheck
 from shedding.spec.gate import GateSpec
+from shedding.spec.query import QuerySpec
 
 __all__ = ["Finding", "GateCheck", "all_checks", "limits_of"]
 
@@ -27,9 +28,9 @@ def all_checks() -> tuple[GateCheck, ...]:
     return tuple(sorted(checks, key=lambda check: (check.place, fields.index(check.key) if check.stated else 0)))
 
 
-def limits_of(gate: GateSpec) -> dict[GateCheck, float]:
+def limits_of(query: QuerySpec) -> dict[GateCheck, float]:
     """Every check that applies to a query, with its limit."""
-    limits = {check: check.limit(gate) for check in all_checks()}
+    limits = {check: check.limit_for(query) for check in all_checks()}
     return {check: limit for check, limit in limits.items() if limit is not None}
 
 

@@ -13,6 +13,7 @@ from expectations.evidence import Array, Evidence
 from expectations.repair_board import Board
 from shedding.spec.gate import GateSpec
 from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 
 Shape = Literal["column_max", "column_pair", "row_count"]
 """What Great Expectations compares: a column's maximum, one column with another, or the number of rows."""
@@ -54,6 +55,10 @@ class GateCheck(ABC):
         """Its limit; None where the block does not state it and it is not judged."""
         stated = getattr(gate, self.key)
         return None if stated is None else float(stated)
+
+    def limit_for(self, query: QuerySpec) -> float | None:
+        """Its limit for a query; None where it does not judge the query at all."""
+        return self.limit(query.gate)
 
     @abstractmethod
     def observe(self, evidence: Evidence, measure: MeasureSpec) -> Array:

@@ -36,7 +36,7 @@ class LastAudit(GateCheck):
         worst = np.full(len(evidence.starts), np.nan)
         if not evidence.trusts_audits:
             return worst
-        for check, limit in limits_of(evidence.query.gate).items():
+        for check, limit in limits_of(evidence.query).items():
             over = None if check.key in evidence.query.gate.warn else check.at_last_audit(evidence, measure, limit)
             worst = worst if over is None else np.fmax(worst, over)
         return worst

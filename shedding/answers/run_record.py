@@ -151,5 +151,6 @@ def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
         ("last_audit", MICROS), ("audit_missing_keys", pa.float64()), ("audit_keys", pa.float64()),
         ("audit_top_missed", pa.float64()),
         ("exceeded_by", pa.float64()), ("raw_fingerprint", pa.string()), ("spec_fingerprint", pa.string()),
-        ("results_version", pa.int64()), ("reason", pa.string()),
+        ("results_version", pa.int64()), ("reason", pa.string()), ("arrivals_version", pa.int64()),
+        ("plan_fingerprint", pa.string()), ("dropped_windows", pa.int64()),
     ])  # fmt: skip

@@ -323,6 +323,9 @@ class SlotWork:
             "bytes_read": sum(memory.scanned_bytes for memory in self.memories),
             "prior_slots": [slot_name(prior) for prior in priors],
             "last_audit": priors[0] if priors else None,
+            "arrivals_version": self.sides[0].arrivals.version,
+            "plan_fingerprint": self.slot_plan.fingerprint,
+            "dropped_windows": len(self.slot_plan.dropped),
             "reason": self._reason(),
         }
 

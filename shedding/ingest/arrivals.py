@@ -99,10 +99,10 @@ class Arrivals:
     version: int | None = None
 
     @classmethod
-    def load(cls, settings: Settings, dataset: str) -> Arrivals:
-        """The snapshot as of now; empty where nothing was ever ingested."""
+    def load(cls, settings: Settings, dataset: str, version: int | None = None) -> Arrivals:
+        """The snapshot as of now, or of a version of the log; empty where nothing was ever ingested."""
         table = warehouse.ingests(settings, dataset)
-        version = table.version()
+        version = table.version() if version is None else version
         if version is None:
             return cls()
         return cls.of(table.read(version=version).to_pylist(), version)

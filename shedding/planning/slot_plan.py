@@ -7,13 +7,15 @@ obeys; a later revision keeps all that an earlier one kept, so nothing published
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from shedding import warehouse
 from shedding.config import Settings
 from shedding.dropping.calendar import Calendar
+from shedding.dropping.gaps import fewest_fills
 from shedding.dropping.keep import Stage
 from shedding.errors import DataError
 from shedding.spec.fingerprints import digest
@@ -23,6 +25,7 @@ from shedding.spec.times import format_duration
 from shedding.stretches import Interval, Stretches
 
 FILLED = "filled: all windows are computed"
+GAP_FILLED = "some are filled: the hole between slots was longer than the batch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +94,38 @@ def standing(settings: Settings, query: QuerySpec, slot: int) -> SlotPlan:
     return recorded(settings, query, slot) or by_calendar(query, slot)
 
 
-def settle_plan(settings: Settings, query: QuerySpec, slot: int, run_id: str, *, fill: bool = False) -> SlotPlan:
+def around(settings: Settings, query: QuerySpec, plan: SlotPlan) -> tuple[list[int], set[int]]:
+    """The windows of the slot and of those that a run of dropped ones may reach, oldest first; and the kept."""
+    drops, timeline = query.shed.windows, query.timeline
+    reach = 0 if drops is None else (drops.batch + 1) * timeline.slide
+    slots = timeline.slots_between(plan.slot - reach, plan.slot + timeline.slot + reach)
+    plans = [plan if slot == plan.slot else standing(settings, query, slot) for slot in slots]
+    return [start for one in plans for start in one.windows], {start for one in plans for start in one.kept}
+
+
+def gap_fills(settings: Settings, query: QuerySpec, plan: SlotPlan) -> list[int]:
+    """The fewest windows of the slot that must be kept too, so that no hole they lie in is longer than the batch."""
+    if query.shed.windows is None:
+        return []
+    windows, kept = around(settings, query, plan)
+    return fewest_fills(windows, kept, set(plan.windows), query.shed.windows.batch)
+
+
+def settle_plan(
+    settings: Settings, query: QuerySpec, slot: int, run_id: str, *, fill: bool = False, also: Sequence[int] = ()
+) -> SlotPlan:
     """The plan that this and every other run of the slot obeys; recorded where the query can drop windows.
 
-    A window that was kept stays kept. A smaller `drop`, and `fill`, add windows as a new revision.
+    A window that was kept stays kept. A smaller `drop`, `fill` (all) and `also` (some) add windows as a new revision.
     """
     wanted = by_calendar(query, slot)
     if query.shed.windows is None:
         return wanted
     if fill:
         wanted = SlotPlan(slot, wanted.size, wanted.windows, wanted.windows, FILLED)
+    elif also:
+        kept = tuple(start for start in wanted.windows if start in wanted.kept or start in also)
+        wanted = replace(wanted, kept=kept, reason=f"{wanted.reason}; {GAP_FILLED}")
     plan = recorded(settings, query, slot)
     while plan is None or not set(wanted.kept) <= set(plan.kept):
         before = () if plan is None else plan.kept

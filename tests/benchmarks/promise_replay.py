@@ -112,7 +112,7 @@ class Replay:
         length = query.timeline.slot
         begin, end = (int(self.rows.time.iloc[at]) // length * length for at in (0, -1))
         for slot in range(begin, end + 1, length):
-            rows = len(side.between(slot, slot + length))
+            rows = len(side.within(Stretches.of((slot, slot + length))))
             if not rows:
                 continue
             made = SlotWork(plans, slot, scans, [exact]).answer()

@@ -47,6 +47,10 @@ class Kept(Answer):
         inside = [int(start.timestamp() * 1_000_000) in kept for start in rows["window_start"].to_pylist()]
         return rows.filter(inside)
 
+    def _run_rows(self, leg: str, run_id: str) -> list[dict[str, Any]]:
+        kept = set(by_calendar(self.query, self.slot).kept)
+        return [row for row in super()._run_rows(leg, run_id) if row["window_start"] in kept]
+
 
 def kept_answer(query: QuerySpec, slot: int, empty: tuple[int, ...] = ()) -> Answer:
     answer = Kept(query, slot, leg="exact")

@@ -60,6 +60,7 @@ class RowsSide:
     def __post_init__(self) -> None:
         self.arrivals = SimpleNamespace(
             rows=lambda stretches: len(self.within(stretches)),
+            version=None,
             first_event=int(self.data.time.min()) if len(self.data) else None,
             last_event=int(self.data.time.max()) if len(self.data) else None,
             occupied=tuple(np.unique(self.data.time // HOUR * HOUR)),

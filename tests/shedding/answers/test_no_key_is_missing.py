@@ -75,11 +75,11 @@ def test_without_counts_every_key_of_the_audits_and_of_the_sample_is_answered(se
     for policy, (start, end) in itertools.product(POLICIES, query.timeline.windows(SLOT)):
         answer = by_window(found, policy)[start]
         begun = panes.pane_start.astype("datetime64[us, UTC]").astype("int64")
-        mine = panes[panes.leg.isin([policy, policy + ".tail"]) & (begun >= start) & (begun < end)]
+        mine = panes[(panes.leg == policy) & (begun >= start) & (begun < end)]
         sampled = set(mine[mine.sampled > 0].key)
         left_out = (known | sampled) - set(answer.key)  # only what was kept whole and had no row: it is not there
         reached = [slot_name(slot) for slot in query.timeline.slots_needed(SLOT)]
-        own = panes.leg.isin([policy, policy + ".tail"]) & panes.slot.isin(reached)
+        own = (panes.leg == policy) & panes.slot.isin(reached)
         rates = panes[own & panes.key.isin(left_out)].rate
         assert not left_out & keys_between(inside, start, end), (policy, start)
         assert (rates == 1).all(), (policy, start)

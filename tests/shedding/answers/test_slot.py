@@ -11,6 +11,7 @@ from shedding.answers.slot import answer_sides
 from shedding.planning.audit_plan import AuditPlan
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
+from shedding.stretches import Stretches
 from shedding.tables import Table
 from tests.shedding.rows_in_memory import HOUR, RowsScans, make_rows, side_of
 
@@ -309,7 +310,8 @@ def test_of_the_slot_before_only_the_panes_that_windows_reach_into_are_read(sett
     runs = Table(settings.table("runs", "q")).read([("slot", "=", slot_name(slot))]).to_pandas()
     panes = Table(settings.table("panes", "q")).read().to_pandas()
     tail = panes[panes.slot == slot_name(before)]
-    assert set(tail.leg) == {"posterior.tail"}
+    assert set(tail.leg) == {"posterior"}
+    assert Stretches.of_text(tail.stretches.iloc[0]) == Stretches.of((slot - 20 * 60_000_000, slot))
     assert tail.pane_start.astype("int64").min() >= slot - 20 * 60_000_000
     whole = elsewhere(settings, settings.landing.parent, "whole")
     again, _ = run(whole, query, [before, slot], rows)
