@@ -28,8 +28,7 @@ class WindowEvidence:
 
 def window_evidence(settings: Settings, query: QuerySpec, slot: int, version: int | None) -> WindowEvidence | None:
     """None for a query that drops no windows; `version` of the arrivals log is the one that the answer was made of."""
-    drops = query.shed.windows
-    if drops is None:
+    if not query.drops_windows:
         return None
     plan = standing(settings, query, slot)
     windows, kept = around(settings, query, plan)

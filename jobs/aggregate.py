@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobs.run_slot import arrivals_of
 from shedding.config import Settings
 from shedding.errors import DataError, SluiceError, reported
-from shedding.ingest.arrivals import Arrivals
 from shedding.spec import Catalog, QuerySpec, load_catalog
 from shedding.spec.times import format_instant, parse_instant
 
@@ -61,7 +61,7 @@ def aggregate(
 
     started = time.monotonic()
     spec = catalog.query(query)
-    require_rows(settings, spec, slot)
+    require_rows(settings, catalog, spec, slot)
     plan = settle_plan(settings, spec, slot, run_id)
     scans = SlotScan(spark, settings, spec)
     made = answer_slot(settings, catalog, spec, plan, scans)
@@ -80,7 +80,7 @@ def aggregate(
     )
 
 
-def require_rows(settings: Settings, query: QuerySpec, slot: int) -> None:
+def require_rows(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int) -> None:
     """Raise DataError where the slot ends before the first row that a dataset of the query has: it would be empty.
 
     A gate that allows empty slots allows these too.
@@ -88,7 +88,7 @@ def require_rows(settings: Settings, query: QuerySpec, slot: int) -> None:
     end = query.timeline.windows(slot)[-1][1]
     names = [query.dataset] + ([query.join.dataset] if query.join else [])
     for name in names if not query.gate.allow_empty else []:
-        first = Arrivals.load(settings, name).first_event
+        first = arrivals_of(settings, catalog, name).first_event
         if first is not None and end <= first:
             raise DataError(
                 f"slot {format_instant(slot)} of {query.name} ends before the first row of {name}, at "

@@ -48,7 +48,10 @@ class Maintained:
 
 
 def maintain(settings: Settings, catalog: Catalog, dataset: str, now: dt.datetime | None = None) -> list[Maintained]:
-    """Maintain all tables of a dataset and of the queries on it.
+    """Maintain all tables of a dataset and of the queries on it, those on other queries too.
+
+    Files of raw rows are not merged where that would undo the ranks' order, or put rows of kept windows into one file
+    with those of dropped ones: with `partition: hour` they are, hour by hour.
 
     Guarantees: a table's visible rows are the same in number before and after (else DataError), versions younger
     than the dataset's `retention` stay readable, and rows of an ingest that may still be running are not touched.
@@ -56,9 +59,12 @@ def maintain(settings: Settings, catalog: Catalog, dataset: str, now: dt.datetim
     spec = catalog.dataset(dataset)
     remove_hidden(settings, spec, now or dt.datetime.now(dt.UTC))
     tables = warehouse.tables_of_dataset(settings, dataset)
-    for query in catalog.queries_of(dataset):
+    queries = catalog.queries_below(dataset)
+    for query in queries:
         tables |= warehouse.tables_of_query(settings, query.name)
-    return [_maintain(name, table, spec) for name, table in tables.items()]
+    apart = spec.layout.kind == "ranked" or (spec.partition == "date" and any(q.shed.windows for q in queries))
+    unmerged = {name for name in tables if apart and name.startswith("raw/")}
+    return [_maintain(name, table, spec, merge=name not in unmerged) for name, table in tables.items()]
 
 
 def remove_hidden(settings: Settings, dataset: DatasetSpec, now: dt.datetime) -> int:
@@ -89,12 +95,12 @@ def remove_hidden(settings: Settings, dataset: DatasetSpec, now: dt.datetime) ->
     return len(old)
 
 
-def _maintain(name: str, table: Table, spec: DatasetSpec) -> Maintained:
+def _maintain(name: str, table: Table, spec: DatasetSpec, *, merge: bool) -> Maintained:
     from deltalake.exceptions import CommitFailedError
 
     try:
         before = _files(_open(table.uri))
-        if not (name.startswith("raw/") and spec.layout.kind == "ranked"):  # merging files would undo the ranks' order
+        if merge:
             _compact(name, table.uri)
         hours = -(-spec.retention // UNITS["hour"])
         deleted = _open(table.uri).vacuum(

@@ -28,7 +28,7 @@ from expectations.evidence import (
     silent_rows,
 )
 from expectations.repair_plan import Repair, plan_repair
-from expectations.verdict import Verdict, read_verdict
+from expectations.verdict import read_verdict
 from shedding import warehouse
 from shedding.answers.answer import largest
 from shedding.answers.omissions import OMITTED
@@ -98,7 +98,7 @@ def repair(
     if verdict.passed:
         return RepairReport(0, False, 0.0, 0, "the verdict passed, there is nothing to repair")
     evidence = load_evidence(settings, spec, slot, run_id, verdict.runs_version)
-    _fill_gaps(settings, evidence, verdict, run_id)
+    _fill_gaps(settings, evidence, run_id)
     work = _Work(spark, settings, catalog, evidence)
     plan = _plan(spec, work, evidence, plan_repair(evidence, verdict))
     fixed = work.widened() if plan.keys is None else work.keys(plan.keys)
@@ -106,10 +106,10 @@ def repair(
     return RepairReport(fixed.keys, plan.keys is None, fixed.processed, fixed.read, plan.why)
 
 
-def _fill_gaps(settings: Settings, evidence: Evidence, verdict: Verdict, run_id: str) -> None:
+def _fill_gaps(settings: Settings, evidence: Evidence, run_id: str) -> None:
     """Where a hole between slots is too long, plan the fewest windows of this slot that shorten it."""
-    if evidence.drops is not None and "longest_gap" in {check.name for check in verdict.failed}:
-        fills = gap_fills(settings, evidence.query, evidence.drops.plan)
+    fills = [] if evidence.drops is None else gap_fills(settings, evidence.query, evidence.drops.plan)
+    if fills:
         settle_plan(settings, evidence.query, evidence.slot, run_id, also=fills)
 
 

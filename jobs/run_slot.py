@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from shedding.config import Settings
 from shedding.errors import NotReadyError
 from shedding.ingest.arrivals import Arrivals
+from shedding.ingest.published_side import SourceWindows
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.times import format_instant
 
@@ -44,13 +45,20 @@ def missing_raw(settings: Settings, catalog: Catalog, query: QuerySpec, slot: in
     """The query's datasets whose rows have not arrived up to the slot's end, or have a hole that its windows see."""
     reach, end = query.timeline.windows(slot)[0][0], slot + query.timeline.slot
     names = [query.dataset] + ([query.join.dataset] if query.join else [])
-    return [
-        name
-        for name in dict.fromkeys(names)
-        if not Arrivals.load(settings, name).ready(
-            slot, end, generator=catalog.dataset(name).source.kind == "generator", reach=reach
-        )
-    ]
+    return [name for name in dict.fromkeys(names) if not _has_arrived(settings, catalog, name, slot, end, reach)]
+
+
+def _has_arrived(settings: Settings, catalog: Catalog, name: str, slot: int, end: int, reach: int) -> bool:
+    """Whether a slot's rows of a dataset are there; of a query's published rows whether their windows are decided."""
+    whole = name in catalog.derived or catalog.dataset(name).source.kind == "generator"
+    return arrivals_of(settings, catalog, name).ready(slot, end, generator=whole, reach=reach)
+
+
+def arrivals_of(settings: Settings, catalog: Catalog, name: str) -> Arrivals:
+    """What has arrived of a dataset; of a query's published rows the windows that are decided."""
+    if name not in catalog.derived:
+        return Arrivals.load(settings, name)
+    return SourceWindows.load(settings, name).arrivals(catalog.derived[name].schedule.every)
 
 
 def require_raw(settings: Settings, catalog: Catalog, query: str, slots: Sequence[int]) -> None:
@@ -60,6 +68,11 @@ def require_raw(settings: Settings, catalog: Catalog, query: str, slots: Sequenc
         for dataset in missing_raw(settings, catalog, spec, slot):
             reach = min(slot, spec.timeline.windows(slot)[0][0])
             start, end = format_instant(reach), format_instant(slot + spec.timeline.slot)
+            if spec.source is not None:
+                raise NotReadyError(
+                    f"{query} reads the windows of {dataset} from {start} to {end}, which are not all decided, or were "
+                    f"refused; run them first: sluice run {dataset} --from {start} --to {end}"
+                )
             raise NotReadyError(
                 f"the rows of {dataset} from {start} to {end} have not all arrived; "
                 f"ingest them first: sluice ingest {dataset} --from {start} --to {end}"
@@ -84,10 +97,12 @@ def run_slot(
     from jobs.aggregate import aggregate
     from jobs.publish import drop_slot, publish, quarantine
     from jobs.repair import repair
-    from shedding.planning.slot_plan import settle_plan
+    from shedding.planning.slot_plan import gap_fills, settle_plan
 
     spec = catalog.query(query)
     plan = settle_plan(settings, spec, slot, run_id, fill=fill)
+    if not plan.kept and gap_fills(settings, spec, plan):
+        plan = settle_plan(settings, spec, slot, run_id, also=gap_fills(settings, spec, plan))
     if not plan.kept:
         return Outcome(
             published=True, repaired=False, version=drop_slot(settings, spec, slot, run_id), dropped=plan.reason

@@ -42,7 +42,7 @@ def ingest_dag(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> DA
             doc_md="Reads what has arrived, quarantines broken rows, counts the queries' keys.",
         )
         # The empty leaf fails the DAG run when ingest fails, whatever the late-row task does.
-        ingest >> [publish_again(dataset, catalog, settings), EmptyOperator(task_id="all_taken_in", **RETRIES)]
+        ingest >> [publish_again(dataset.name, catalog, settings), EmptyOperator(task_id="all_taken_in", **RETRIES)]
     return dag
 
 

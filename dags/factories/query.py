@@ -10,6 +10,7 @@ from airflow.sdk import DAG, Param, chain
 
 from factories import slot_tasks
 from factories.documentation import query_page
+from factories.late_tasks import publish_again
 from factories.retries import RETRIES
 from factories.schedule import scheduled
 from factories.spark import slot_job
@@ -38,23 +39,28 @@ def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
         aggregate = slot_job(settings, "aggregate", arguments, task_id="aggregate")
         publish = slot_tasks.publish(query, settings, trigger_rule=ONE_UPSTREAM)
         quarantine = slot_tasks.quarantine(query, settings, trigger_rule=ONE_UPSTREAM)
+        decided = [publish]
         remedy = _remedy(query, catalog, settings)
         gate = slot_tasks.gate(query, settings, "gate", failed=remedy[0].task_id if remedy else "quarantine")
-        if query.shed.windows is None:
+        if not query.drops_windows:
             wait >> aggregate
         else:
-            wait >> slot_tasks.plan(query, settings) >> [aggregate, slot_tasks.drop(query, settings)]
+            drop = slot_tasks.drop(query, settings)
+            wait >> slot_tasks.plan(query, settings) >> [aggregate, drop]
+            decided.append(drop)
         aggregate >> gate >> publish
         chain(gate, *remedy, quarantine)
         if remedy:
             remedy[-1] >> publish
+        if catalog.queries_of(query.name):
+            decided >> publish_again(query.name, catalog, settings)
     return dag
 
 
 def _params(query: QuerySpec) -> dict[str, Param]:
     """What a run may be told in the UI."""
     params = {"slot": Param(None, type=["null", "string"], description="start of the slot, ISO; else the run's own")}
-    if query.shed.windows is not None:
+    if query.drops_windows:
         params["fill"] = Param(False, type="boolean", description="compute the windows that would be dropped, too")
     return params
 

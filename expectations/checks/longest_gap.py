@@ -22,8 +22,9 @@ class LongestGap(WindowCheck):
     sentence = "At most $limit windows in a row are dropped."
 
     def limit_for(self, query: QuerySpec) -> float | None:
-        """The batch."""
-        return None if query.shed.windows is None else float(query.shed.windows.batch)
+        """The batch; none for a query that drops only what others leave out."""
+        drops = query.shed.windows
+        return None if drops is None or drops.drop is None else float(drops.batch)
 
     def observe(self, evidence: Evidence, measure: MeasureSpec) -> Array:
         """The longer run of dropped windows beside each kept one."""

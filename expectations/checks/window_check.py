@@ -10,7 +10,7 @@ from shedding.spec.query import QuerySpec
 
 
 class WindowCheck(GateCheck):
-    """A check of the kept windows of a query with `shed.windows`; no other query has it."""
+    """A check of the kept windows of a query that drops some, or whose source does; no other query has it."""
 
     place = 3
 
@@ -20,7 +20,7 @@ class WindowCheck(GateCheck):
 
     def limit_for(self, query: QuerySpec) -> float | None:
         """None for queries that drop no windows."""
-        return None if query.shed.windows is None else self.limit(query.gate)
+        return self.limit(query.gate) if query.drops_windows else None
 
     def drops(self, evidence: Evidence) -> WindowEvidence:
         """The plan and the counts that it compares the answer with."""

@@ -9,7 +9,7 @@ from shedding.config import Settings
 from shedding.errors import SpecError
 from shedding.policies import POLICIES
 from shedding.spec import Catalog, Problem, QuerySpec, load_catalog
-from shedding.spec.times import format_duration
+from shedding.spec.times import UNITS, format_duration
 from shedding.stretches import Stretches
 
 
@@ -54,8 +54,7 @@ def notes(catalog: Catalog, settings: Settings) -> Iterator[str]:
                 f"{format_duration(size)}: windows with gaps, rows between them are never read"
             )
         yield from (f"queries/{name}.yaml: {note}" for note in _ignored(query))
-        if query.shed.windows is not None:
-            yield f"queries/{name}.yaml: shed.windows: {query.shed.windows.advice(size, slide)}"
+        yield from (f"queries/{name}.yaml: shed.windows: {note}" for note in _window_drops(query, catalog))
         for dataset in _uncounted(query, catalog, settings):
             yield (
                 f"queries/{name}.yaml: rows of {dataset} that arrived before this query have no counts of its keys: "
@@ -66,6 +65,25 @@ def notes(catalog: Catalog, settings: Settings) -> Iterator[str]:
                     else f"a join waits until they have; run `sluice ingest {dataset}`"
                 )
             )
+
+
+def _window_drops(query: QuerySpec, catalog: Catalog) -> Iterator[str]:
+    """What dropped windows save, and whether the partitions of the dataset let it be saved."""
+    drops, timeline = query.shed.windows, query.timeline
+    if drops is None:
+        return
+    if drops.drop is None and not drops.readers:
+        yield "follows its readers, and no query reads it: all windows are computed"
+    advice = drops.advice(timeline.size, timeline.slide)
+    if advice:
+        yield advice
+    free = (drops.batch + 1) * timeline.slide - timeline.size  # rows of so long a stretch lie in dropped windows only
+    dataset = catalog.datasets.get(query.dataset)
+    if dataset is not None and drops.drop and 0 < free < UNITS["day"] and dataset.partition == "date":
+        yield (
+            f"at most {format_duration(free)} in a row are free of kept windows, and datasets/{dataset.name}.yaml has "
+            f"a partition a day: only files that hold no other hours are skipped; write partition: hour there"
+        )
 
 
 def _ignored(query: QuerySpec) -> Iterator[str]:

@@ -220,7 +220,7 @@ class SlotWork:
     @property
     def _own(self) -> Stretches | None:
         """What is read of the slot itself: all that windows need, later slots' too, or the kept windows alone."""
-        return None if self.query.shed.windows is None else self.slot_plan.stretches
+        return self.slot_plan.stretches if self.query.drops_windows else None
 
     def _unchecked(self) -> list[str]:
         """The leg without the spot checks, where the slot has some."""
@@ -344,7 +344,7 @@ class SlotWork:
 
     def _reason(self) -> str:
         size, plan = str(self.query.shed.budget), self.slot_plan
-        if self.query.shed.windows is not None:
+        if self.query.drops_windows:
             return f"{len(plan.kept)} of {len(plan.windows)} windows computed ({plan.reason})"
         if self.query.shed.policy == EXACT:
             return "policy exact: every row"

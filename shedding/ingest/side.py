@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -21,6 +21,10 @@ from shedding.spec.keyset import KeySet, keyset_of
 from shedding.spec.query import QuerySpec
 from shedding.spec.times import parse_instant
 from shedding.stretches import Stretches
+from shedding.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _MILLISECOND = 1_000
 """Delta's statistics cut instants to milliseconds."""
@@ -66,14 +70,14 @@ class Side:
         Files are skipped by the statistics of keys too where the side has a few `only`, and with `deepest` by their
         least rank.
         """
-        from deltalake import DeltaTable
-
         raw = warehouse.raw(self.settings, self.dataset.name)
-        if not raw.exists():
-            return 0
-        files = pa.table(DeltaTable(raw.uri).get_add_actions(flatten=True)).to_pylist()
-        unskipped = (file for file in files if stretches.within(_times(file)))
-        return sum(f["size_bytes"] for f in unskipped if _may_hold(f, self.only) and _reaches(f, deepest))
+        return file_bytes(raw, "event_time", stretches, self.only, deepest)
+
+    def read(self, spark: SparkSession, stretches: Stretches) -> DataFrame:
+        """The visible rows of the stretches, as `read_raw` reads them."""
+        from shedding.ingest.raw_rows import read_raw
+
+        return read_raw(spark, self.settings, self.dataset, stretches, self.arrivals)
 
     def no_keys(self) -> pa.Table:
         """The key columns, typed, without a row."""
@@ -93,6 +97,19 @@ class Side:
         return {field.name: field.type for field in schema}
 
 
+def file_bytes(
+    table: Table, column: str, stretches: Stretches, only: pa.Table | None = None, deepest: int | None = None
+) -> int:
+    """Bytes of a table's files that may hold rows of the stretches, by their partition and the statistics of a time."""
+    from deltalake import DeltaTable
+
+    if not table.exists():
+        return 0
+    files = pa.table(DeltaTable(table.uri).get_add_actions(flatten=True)).to_pylist()
+    unskipped = (file for file in files if stretches.within(_times(file, column)))
+    return sum(file["size_bytes"] for file in unskipped if _may_hold(file, only) and _reaches(file, deepest))
+
+
 def rows_fingerprint(sides: Sequence[Side], several: Iterable[Stretches]) -> str:
     """Of the visible rows that the sides have in each of the stretches."""
     return digest([side.fingerprint(stretches) for side in sides for stretches in several])
@@ -100,6 +117,10 @@ def rows_fingerprint(sides: Sequence[Side], several: Iterable[Stretches]) -> str
 
 def sides_of(settings: Settings, catalog: Catalog, query: QuerySpec) -> list[Side]:
     """The one dataset that the query reads, or the two that it joins, left first; as they are now."""
+    if query.source is not None:
+        from shedding.ingest.published_side import published_side
+
+        return [published_side(settings, catalog.dataset(query.dataset), keyset_of(query))]
     columns = catalog.dataset(query.dataset).column_names
     keysets = [keyset_of(query, "left", columns)]
     if query.join is not None:
@@ -124,10 +145,10 @@ def _reaches(file: Mapping[str, Any], deepest: int | None) -> bool:
     return deepest is None or least is None or least <= deepest
 
 
-def _times(file: Mapping[str, Any]) -> Stretches:
-    """The instants that a file may hold, by its partition and its event-time statistics."""
+def _times(file: Mapping[str, Any], column: str) -> Stretches:
+    """The instants that a file may hold, by its partition and its statistics of a column."""
     date, hour = file.get("partition.event_date"), file.get("partition.event_hour")
-    first, last = _micros(file.get("min.event_time")), _micros(file.get("max.event_time"))
+    first, last = _micros(file.get(f"min.{column}")), _micros(file.get(f"max.{column}"))
     known = Stretches.of((first, last + _MILLISECOND)) if first is not None and last is not None else None
     if date is None:
         return known or Stretches.of((-(2**63), 2**63))

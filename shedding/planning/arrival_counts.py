@@ -7,6 +7,7 @@ import pyarrow as pa
 from shedding.config import Settings
 from shedding.ingest.arrivals import Arrivals
 from shedding.ingest.key_counts import read_counts
+from shedding.ingest.published_side import SourceWindows, published_counts
 from shedding.planning.slot_plan import SlotPlan
 from shedding.spec.keyset import keyset_of
 from shedding.spec.query import QuerySpec
@@ -22,8 +23,12 @@ def counted_windows(
     """
     if query.join is not None or not plan.windows:
         return None
-    keyset, arrivals = keyset_of(query), Arrivals.load(settings, query.dataset, version)
-    every = Stretches.of(*((start, start + plan.size) for start in plan.windows))
+    keyset, every = keyset_of(query), Stretches.of(*((start, start + plan.size) for start in plan.windows))
+    if query.source is not None:
+        source = SourceWindows.load(settings, query.dataset, version).published_version
+        counts = None if keyset.where else published_counts(settings, keyset, every, source)
+        return None if counts is None else by_window(counts, plan, query.group_by)
+    arrivals = Arrivals.load(settings, query.dataset, version)
     if arrivals.version is None or not arrivals.counted(keyset.id, every):
         return None
     return by_window(read_counts(settings, keyset, every, arrivals), plan, query.group_by)

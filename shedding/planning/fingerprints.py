@@ -58,7 +58,7 @@ def raw_fingerprint(plans: AuditPlans, slot: int, leg: str) -> str:
 
 def answer_fingerprint(plans: AuditPlans, plan: SlotPlan, leg: str) -> str:
     """Of the visible rows behind what a slot answers: with window drops those of its kept windows, and no others."""
-    if plans.query.shed.windows is not None:
+    if plans.query.drops_windows:
         return kept_fingerprint(plans.sides, plan.stretches)
     return raw_fingerprint(plans, plan.slot, leg)
 

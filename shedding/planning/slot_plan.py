@@ -18,10 +18,11 @@ from shedding.dropping.calendar import Calendar
 from shedding.dropping.gaps import fewest_fills
 from shedding.dropping.keep import Stage
 from shedding.errors import DataError
+from shedding.ingest.published_side import SourceWindows
 from shedding.spec.fingerprints import digest
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
-from shedding.spec.times import format_duration
+from shedding.spec.times import format_duration, format_instant
 from shedding.stretches import Interval, Stretches
 
 FILLED = "filled: all windows are computed"
@@ -61,9 +62,9 @@ class SlotPlan:
 
 
 def calendar_of(query: QuerySpec) -> Calendar | None:
-    """The calendar of a query that drops windows; its salt is the query's name."""
+    """The calendar of a query that drops windows by itself; its salt is the query's name."""
     drops = query.shed.windows
-    return None if drops is None else Calendar(drops.drop, drops.batch, query.name)
+    return None if drops is None or drops.drop is None else Calendar(drops.drop, drops.batch, query.name)
 
 
 def stage_of(query: QuerySpec) -> Stage:
@@ -74,12 +75,35 @@ def stage_of(query: QuerySpec) -> Stage:
 def by_calendar(query: QuerySpec, slot: int) -> SlotPlan:
     """What the calendar says of a slot: a function of the specification and event time alone."""
     starts = tuple(start for start, _ in query.timeline.windows(slot))
-    calendar, drops = calendar_of(query), query.shed.windows
-    if calendar is None or drops is None:
-        return SlotPlan(slot, query.timeline.size, starts, starts, "no windows are dropped")
-    kept = tuple(int(start) for start in calendar.kept_starts(query.timeline.slide, starts))
-    reason = f"calendar: drop {drops.drop:g}, at most {drops.batch} in a row"
+    drops, kept = query.shed.windows, kept_by_rule(query, starts)
+    if drops is None:
+        reason = "no windows are dropped"
+    elif drops.drop is None:
+        reason = f"follows its readers: {', '.join(one.name for one in drops.readers) or 'there are none'}"
+    else:
+        reason = f"calendar: drop {drops.drop:g}, at most {drops.batch} in a row"
     return SlotPlan(slot, query.timeline.size, starts, kept, reason)
+
+
+def kept_by_rule(query: QuerySpec, starts: Sequence[int]) -> tuple[int, ...]:
+    """Of some windows those that the specification keeps: by the calendar, or by what readers' kept windows need.
+
+    A follower without readers keeps all: nobody has said what it may leave out.
+    """
+    drops, calendar = query.shed.windows, calendar_of(query)
+    if drops is None or (calendar is None and not drops.readers):
+        return tuple(starts)
+    if calendar is not None:
+        return tuple(int(start) for start in calendar.kept_starts(query.timeline.slide, tuple(starts)))
+    wanted = Stretches.union(_needed_by(reader, starts[0], starts[-1] + 1) for reader in drops.readers)
+    return tuple(start for start in starts if wanted.within(Stretches.of((start, start + 1))))
+
+
+def _needed_by(reader: QuerySpec, first: int, end: int) -> Stretches:
+    """The instants of the windows that a reader keeps, of those that reach into [first, end)."""
+    stage = stage_of(reader)
+    reached = stage.starts_in(Stretches.of((first - stage.size + 1, end)))
+    return stage.covered(kept_by_rule(reader, reached)) if reached else Stretches()
 
 
 def recorded(settings: Settings, query: QuerySpec, slot: int) -> SlotPlan | None:
@@ -97,7 +121,7 @@ def standing(settings: Settings, query: QuerySpec, slot: int) -> SlotPlan:
 def around(settings: Settings, query: QuerySpec, plan: SlotPlan) -> tuple[list[int], set[int]]:
     """The windows of the slot and of those that a run of dropped ones may reach, oldest first; and the kept."""
     drops, timeline = query.shed.windows, query.timeline
-    reach = 0 if drops is None else (drops.batch + 1) * timeline.slide
+    reach = 0 if drops is None or drops.drop is None else (drops.batch + 1) * timeline.slide
     slots = timeline.slots_between(plan.slot - reach, plan.slot + timeline.slot + reach)
     plans = [plan if slot == plan.slot else standing(settings, query, slot) for slot in slots]
     return [start for one in plans for start in one.windows], {start for one in plans for start in one.kept}
@@ -105,10 +129,11 @@ def around(settings: Settings, query: QuerySpec, plan: SlotPlan) -> tuple[list[i
 
 def gap_fills(settings: Settings, query: QuerySpec, plan: SlotPlan) -> list[int]:
     """The fewest windows of the slot that must be kept too, so that no hole they lie in is longer than the batch."""
-    if query.shed.windows is None:
+    drops = query.shed.windows
+    if drops is None or drops.drop is None:
         return []
     windows, kept = around(settings, query, plan)
-    return fewest_fills(windows, kept, set(plan.windows), query.shed.windows.batch)
+    return fewest_fills(windows, kept, set(plan.windows), drops.batch)
 
 
 def settle_plan(
@@ -119,13 +144,14 @@ def settle_plan(
     A window that was kept stays kept. A smaller `drop`, `fill` (all) and `also` (some) add windows as a new revision.
     """
     wanted = by_calendar(query, slot)
-    if query.shed.windows is None:
+    if not query.drops_windows:
         return wanted
     if fill:
         wanted = SlotPlan(slot, wanted.size, wanted.windows, wanted.windows, FILLED)
     elif also:
         kept = tuple(start for start in wanted.windows if start in wanted.kept or start in also)
         wanted = replace(wanted, kept=kept, reason=f"{wanted.reason}; {GAP_FILLED}")
+    wanted = on_whole_sources(settings, query, wanted)
     plan = recorded(settings, query, slot)
     while plan is None or not set(wanted.kept) <= set(plan.kept):
         before = () if plan is None else plan.kept
@@ -137,14 +163,29 @@ def settle_plan(
     return plan
 
 
+def on_whole_sources(settings: Settings, query: QuerySpec, wanted: SlotPlan) -> SlotPlan:
+    """The plan without the windows that a dropped window of the source lies in: none stands on part of its rows."""
+    if query.source is None or not wanted.kept:
+        return wanted
+    gone = [w.start for w in SourceWindows.load(settings, query.dataset).within(wanted.stretches) if w.gone]
+    hole = {start: next((g for g in gone if start <= g < start + wanted.size), None) for start in wanted.kept}
+    first = next((g for g in hole.values() if g is not None), None)
+    if first is None:
+        return wanted
+    kept = tuple(start for start, inside in hole.items() if inside is None)
+    return replace(
+        wanted, kept=kept, reason=f"{wanted.reason}; its source {query.dataset} dropped {format_instant(first)}"
+    )
+
+
 def _settled(settings: Settings, query: QuerySpec, plan: SlotPlan, run_id: str) -> SlotPlan:
     """The plan of this revision that stands: this one, or that of whoever came first."""
     drops, name = query.shed.windows, slot_name(plan.slot)
-    assert drops is not None
     row = {
         "slot": name, "revision": plan.revision, "mode": "drop" if plan.dropped else "exact", "kept": list(plan.kept),
-        "windows": len(plan.windows), "size": plan.size, "slide": query.timeline.slide, "drop": drops.drop,
-        "batch": drops.batch, "salt": query.name, "reason": plan.reason, "run_id": run_id,
+        "windows": len(plan.windows), "size": plan.size, "slide": query.timeline.slide,
+        "drop": None if drops is None else drops.drop, "batch": None if drops is None else drops.batch,
+        "salt": query.name, "reason": plan.reason, "run_id": run_id,
         "made_at": dt.datetime.now(dt.UTC),
     }  # fmt: skip
     rows = pa.Table.from_pylist([row], schema=warehouse.plans.schema)

@@ -9,7 +9,6 @@ import pyarrow as pa
 from pyspark.sql import functions as sf
 
 from shedding.config import Settings
-from shedding.ingest.raw_rows import read_raw
 from shedding.ingest.side import Side
 from shedding.rates import Rates
 from shedding.scan.enriched_rows import enriched_rows
@@ -46,7 +45,7 @@ class SlotScan:
         exact: bool,
     ) -> Read:
         """The rows of the stretches grouped by pane, key and class of legs; of ranked files only those it needs."""
-        rows = read_raw(self._spark, self._settings, side.dataset, stretches, side.arrivals)
+        rows = side.read(self._spark, stretches)
         counts = side.counts(stretches) if legs and not exact else None
         deepest: int | None = None
         if counts is not None and "_rank" in rows.columns:
@@ -90,7 +89,7 @@ class SlotScan:
         self, side: Side, measures: Sequence[MeasureSpec], stretches: Stretches, legs: Sequence[Rates]
     ) -> pa.Table:
         """The same over many slots at once, with the slot (us) as first key of the rates and of the answer."""
-        rows = read_raw(self._spark, self._settings, side.dataset, stretches, side.arrivals)
+        rows = side.read(self._spark, stretches)
         moment = sf.unix_micros(sf.col("event_time"))
         slot = moment - sf.pmod(moment, sf.lit(self._query.timeline.slot))
         keys = [SLOT, *side.keyset.keys]
@@ -109,7 +108,7 @@ class SlotScan:
     def blocks(self, side: Side, measures: Sequence[MeasureSpec], blocks: Sequence[Block]) -> pa.Table:
         """Exact values that do not merge over panes, per block (window_start) and key; blocks do not overlap."""
         stretches = Stretches.of(*blocks)
-        rows = read_raw(self._spark, self._settings, side.dataset, stretches, side.arrivals)
+        rows = side.read(self._spark, stretches)
         if side.keyset.where:
             rows = rows.where(side.keyset.where)
         rows = self._enriched(rows, side, stretches, (), exact=True)
@@ -118,7 +117,7 @@ class SlotScan:
     def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         """Exact values that do not merge over panes, per window and key."""
         stretches = Stretches.of(*windows)
-        rows = read_raw(self._spark, self._settings, side.dataset, stretches, side.arrivals)
+        rows = side.read(self._spark, stretches)
         if side.keyset.where:
             rows = matching(rows, side.keyset.where)
         rows = self._enriched(rows, side, stretches, (), exact=True)

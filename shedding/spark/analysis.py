@@ -30,6 +30,7 @@ def analysed(spark: SparkSession, catalog: Catalog) -> list[Problem]:
             except SpecError as error:
                 found.append(Problem(file, f"derived.{column}", f"is {error}"))
         found += _refused(file, rows[name], {f"exclude.{reason}": text for reason, text in dataset.exclude.items()})
+    rows |= {name: _no_rows(spark, dataset) for name, dataset in catalog.derived.items()}
     for name, query in sorted(catalog.queries.items()):
         found += _query_problems(Path("queries", f"{name}.yaml"), query, rows)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from shedding.errors import SpecError
 from shedding.fields import NAME, Spec
 from shedding.spec.dataset import DatasetSpec
+from shedding.spec.derived import depth, derived_dataset, source_problems
 from shedding.spec.expressions import column_types, dataset_problems, query_problems
 from shedding.spec.problems import Problem, did_you_mean, problem_of
 from shedding.spec.query import QuerySpec
@@ -30,10 +31,12 @@ class Catalog:
     datasets: Mapping[str, DatasetSpec]
     queries: Mapping[str, QuerySpec]
     problems: tuple[Problem, ...]
+    derived: Mapping[str, DatasetSpec] = field(default_factory=dict)
+    """The published rows of queries, as datasets; nothing is ingested of them."""
 
     def dataset(self, name: str) -> DatasetSpec:
-        """The dataset, or a SpecError that lists its problems or what there is."""
-        return self._get(self.datasets, "datasets", name)
+        """The dataset, or that of a query's published rows; else a SpecError that lists problems or what there is."""
+        return self.derived[name] if name in self.derived else self._get(self.datasets, "datasets", name)
 
     def query(self, name: str) -> QuerySpec:
         """The query, or a SpecError that lists its problems or what there is."""
@@ -45,6 +48,13 @@ class Catalog:
             q for _, q in sorted(self.queries.items())
             if q.dataset == dataset or (q.join is not None and q.join.dataset == dataset)
         ]  # fmt: skip
+
+    def queries_below(self, dataset: str) -> list[QuerySpec]:
+        """The queries that read a dataset, those that read these, and so on; each once."""
+        found = {query.name: query for query in self.queries_of(dataset)}
+        for name in list(found):
+            found |= {query.name: query for query in self.queries_below(name)}
+        return list(found.values())
 
     def _get(self, specs: Mapping[str, S], kind: str, name: str) -> S:
         if name in specs:
@@ -71,14 +81,28 @@ def load_catalog(directory: Path) -> Catalog:
     taken = {file.stem for file in _files(directory / "datasets")}
     _drop(queries, problems, lambda file, query: _name_problems(file, query, taken))
     types = {name: column_types(spec) for name, spec in valid.items()}
-    _drop(queries, problems, lambda file, query: reference_problems(file, query, valid, types))
-    _drop(queries, problems, lambda file, query: query_problems(file, query, types))
-    _drop(queries, problems, lambda file, query: _function_problems(file, query, directory))
-    return Catalog(
-        datasets={name: spec for name, (_, spec) in datasets.items()},
-        queries={name: spec for name, (_, spec) in queries.items()},
-        problems=tuple(problems),
-    )
+    named = {name: spec for name, (_, spec) in queries.items()}
+    checked: dict[str, QuerySpec] = {}
+    derived: dict[str, DatasetSpec] = {}
+    for name in sorted(queries, key=lambda name: (depth(name, named), name)):
+        file, query = queries[name]
+        found = source_problems(file, query, named, checked)
+        found = found or reference_problems(file, query, {**valid, **derived}, types)
+        found = found or query_problems(file, query, types) or _function_problems(file, query, directory)
+        problems.extend(found)
+        if not found:
+            checked[name] = query
+            derived[name] = derived_dataset(query, types[query.dataset])
+            types[name] = column_types(derived[name])
+    _tell_followers(checked)
+    return Catalog(datasets=valid, queries=dict(sorted(checked.items())), problems=tuple(problems), derived=derived)
+
+
+def _tell_followers(queries: Mapping[str, QuerySpec]) -> None:
+    """Queries that follow their readers know them from now on."""
+    for name, query in queries.items():
+        if query.shed.windows is not None and query.shed.windows.follow:
+            query.shed.windows.followed_by([one for one in queries.values() if one.source and one.dataset == name])
 
 
 def _files(directory: Path) -> list[Path]:

@@ -38,6 +38,7 @@ DECIDES = {
     "owner": Decides.NOTHING,
     "tags": Decides.NOTHING,
     "dataset": Decides.ROWS,
+    "source": Decides.NOTHING,  # its name is the dataset's
     "where": Decides.PANES,
     "join": Decides.PANES,
     "window": Decides.PANES,

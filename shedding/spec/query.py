@@ -37,6 +37,12 @@ class JoinSpec(Spec):
     where: Expression | None = None
 
 
+class SourceSpec(Spec):
+    """Instead of a dataset: the published rows of an exact query, by `window_start`."""
+
+    query: Name
+
+
 class TopSpec(Spec):
     """Publish only the n keys with the largest value of one measure, per window."""
 
@@ -83,7 +89,9 @@ class QuerySpec(Spec):
     description: str = ""
     owner: Words = "data-platform"
     tags: list[Tag] = Field(default_factory=list)
-    dataset: Name
+    dataset: Name = Field(description="what it reads; or `source`")
+    # The name stands in `dataset` too, so that fingerprints need not know of it.
+    source: SourceSpec | None = Field(default=None, exclude=True, description="instead of dataset: rows of a query")
     where: Expression | None = None
     join: JoinSpec | None = None
     window: WindowSpec
@@ -139,10 +147,6 @@ class QuerySpec(Spec):
             return self
         if self.join is not None:
             raise ValueError("shed.windows and join do not go together yet; remove one of them")
-        if self.gate.on_failure in ("repair", "widen"):
-            raise ValueError(
-                f"gate.on_failure is {self.gate.on_failure}, and kept windows are exact; write quarantine or ask"
-            )
         return self
 
     @model_validator(mode="after")
@@ -174,6 +178,23 @@ class QuerySpec(Spec):
         if self.gate.top_missed is not None and self.top is None:
             raise ValueError("gate.top_missed goes with top and only there; write e.g. top: {by: trips, n: 10}")
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_source(cls, given: Any) -> Any:
+        """A query that reads another names it once: its name is that of the dataset that the rows are."""
+        source = given.get("source") if isinstance(given, dict) else None
+        if source is None:
+            return given
+        if "dataset" in given:
+            raise ValueError("write dataset or source, not both: a query reads one of them")
+        name = source.get("query") if isinstance(source, dict) else getattr(source, "query", None)
+        return {**given, "dataset": name}
+
+    @property
+    def drops_windows(self) -> bool:
+        """Whether slots have a recorded plan: windows are left out, by itself or because its source left some out."""
+        return self.shed.windows is not None or self.source is not None
 
     @model_validator(mode="before")
     @classmethod

@@ -24,11 +24,11 @@ OTHER: dict[str, Any] = {
     "estimates": "plain", "audit": {"one_in": 3}, "publish": "best", "gate": {"mean_relative_error": 0.1},
     "objective": {"share": 0.9},
 }  # fmt: skip
-"""Another value for every key but `enrich`, whose functions are files: see the tests of the room `enrich`."""
+"""Another value for every key but `source`, which is another dataset, and `enrich`, whose functions are files."""
 
 
 def test_every_key_of_a_specification_is_classified() -> None:
-    assert set(DECIDES) == set(QuerySpec.model_fields) == {*OTHER, "enrich"}
+    assert set(DECIDES) == set(QuerySpec.model_fields) == {*OTHER, "enrich", "source"}
 
 
 def fingerprints(content: dict[str, Any], leg: str) -> tuple[str, str]:
