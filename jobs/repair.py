@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from expectations.evidence import (
     silent_rows,
 )
 from expectations.repair_plan import Repair, plan_repair
+from expectations.repair_rounds import among, repair_in_rounds
 from expectations.verdict import read_verdict
 from shedding import warehouse
 from shedding.answers.answer import largest
@@ -100,9 +101,12 @@ def repair(
     evidence = load_evidence(settings, spec, slot, run_id, verdict.runs_version)
     _fill_gaps(settings, evidence, run_id)
     work = _Work(spark, settings, catalog, evidence)
-    plan = _plan(spec, work, evidence, plan_repair(evidence, verdict))
-    fixed = work.widened() if plan.keys is None else work.keys(plan.keys)
-    _write(settings, evidence, fixed, plan, run_id, time.monotonic() - started)
+    first = _plan(spec, work, evidence, plan_repair(evidence, verdict))
+    repaired = repair_in_rounds(evidence, verdict, first, work.exact_rows)
+    plan = repaired.repair
+    fixed = work.widened() if plan.keys is None else work.fixed(repaired.evidence, plan.keys.num_rows)
+    judged = replace(evidence, runs=repaired.evidence.runs)  # as it was, with what the repaired keys taught
+    _write(settings, judged, fixed, plan, run_id, time.monotonic() - started)
     return RepairReport(fixed.keys, plan.keys is None, fixed.processed, fixed.read, plan.why)
 
 
@@ -133,6 +137,7 @@ class _Work:
         self, spark: SparkSession | Callable[[], SparkSession], settings: Settings, catalog: Catalog, evidence: Evidence
     ) -> None:
         self._session, self._settings, self._catalog, self._evidence = spark, settings, catalog, evidence
+        self._processed, self._read = 0.0, 0
 
     @cached_property
     def _side(self) -> Side:
@@ -147,19 +152,18 @@ class _Work:
         now = answer_fingerprint(plans, plan, self._evidence.leg)
         return bool(now == made_of)
 
-    def keys(self, keys: pa.Table) -> _Fixed:
-        """The published leg with the rows of some keys replaced by exact ones."""
-        evidence = self._evidence
-        if evidence.exact is not None:
-            exact, processed, read = _of_keys(evidence.exact, keys), 0.0, 0
-        else:
-            exact, processed, read = self._computed(keys)
-        others = evidence.answer.filter(pa.array(~_among(evidence.answer, keys)))
-        rows = pa.concat_tables([others, exact], promote_options="permissive")
-        omitted = (
-            None if evidence.omitted is None else evidence.omitted.filter(pa.array(~_among(evidence.omitted, keys)))
-        )
-        return _Fixed(evidence.leg, rows, keys.num_rows, processed, read, omitted=omitted)
+    def exact_rows(self, keys: pa.Table) -> pa.Table:
+        """The exact rows of some keys; what it takes to get them is counted."""
+        if self._evidence.exact is not None:
+            return _of_keys(self._evidence.exact, keys)
+        exact, processed, read = self._computed(keys)
+        self._processed, self._read = self._processed + processed, self._read + read
+        return exact
+
+    def fixed(self, repaired: Evidence, keys: int) -> _Fixed:
+        """The published leg with the exact rows of so many keys among the others."""
+        leg, rows, omitted = self._evidence.leg, repaired.answer, repaired.omitted
+        return _Fixed(leg, rows, keys, self._processed, self._read, omitted=omitted)
 
     def widened(self) -> _Fixed:
         """The whole slot's exact leg."""
@@ -179,7 +183,8 @@ class _Work:
         rows = results_rows(evidence.slot, made.windows, query.measures)
         runs = run_rows(evidence.slot, made.windows, query.measures, made.shared)
         exact = rows.filter(pc.equal(rows["leg"], EXACT)).drop_columns(["slot", "leg"])
-        return _Fixed(EXACT, exact, exact.num_rows, made.total_rows, made.shared["bytes_read"], runs)
+        processed, read = self._processed + made.total_rows, self._read + made.shared["bytes_read"]
+        return _Fixed(EXACT, exact, exact.num_rows, processed, read, runs)
 
     def _computed(self, keys: pa.Table) -> tuple[pa.Table, float, int]:
         from shedding.answers.exact_keys import exact_rows
@@ -192,13 +197,6 @@ class _Work:
 
     def _spark(self) -> SparkSession:
         return self._session() if callable(self._session) else self._session
-
-
-def _among(rows: pa.Table, keys: pa.Table) -> np.ndarray:
-    """Which rows are of these keys."""
-    _, (here, wanted) = align([rows, keys], keys.column_names)
-    taken: np.ndarray = np.isin(here, wanted)
-    return taken
 
 
 def _top_rows(rows: pa.Table, query: QuerySpec) -> pa.Table:
@@ -214,7 +212,7 @@ def _top_rows(rows: pa.Table, query: QuerySpec) -> pa.Table:
 
 
 def _of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:
-    return rows.filter(pa.array(_among(rows, keys)))
+    return rows.filter(pa.array(among(rows, keys)))
 
 
 def _write(settings: Settings, evidence: Evidence, fixed: _Fixed, plan: Repair, run_id: str, seconds: float) -> None:
@@ -288,6 +286,8 @@ def _after(row: dict[str, Any], evidence: Evidence, fixed: _Fixed) -> dict[str, 
         cell = errors[~np.isnan(errors)], absent, laws
         parts = claimed_errors(*cell).columns() | judged_errors(*cell, evidence.query.gate.risk).columns("_bound")
         columns |= {f"{measure.name}_{part}": value for part, value in parts.items()}
+        told = (f"{measure.name}_law", f"{measure.name}_decided_by")
+        columns |= {name: evidence.runs[name][window].as_py() for name in told if name in evidence.runs.column_names}
     return {name: value for name, value in columns.items() if name in row}
 
 

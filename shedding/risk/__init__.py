@@ -7,12 +7,13 @@
 Pure NumPy and SciPy. What is guaranteed under which assumption: `shedding/risk/STATISTICS.md`.
 """
 
-from shedding.risk.bounds import WindowLaws, decided_by, window_laws
+from shedding.risk.bounds import REPAIRED, WindowLaws, decided_by, window_laws
 from shedding.risk.claims import claims
 from shedding.risk.record import WindowRecord, window_record
 from shedding.risk.spots import SpotCheck, inclusion, spot_check, spot_keys
 
 __all__ = [
+    "REPAIRED",
     "SpotCheck",
     "WindowLaws",
     "WindowRecord",

@@ -16,7 +16,8 @@ from shedding.risk.record import WindowRecord
 from shedding.risk.spots import SpotCheck
 
 Floats = NDArray[np.float64]
-AUDITS, SPOTS = "audits", "spot checks"
+AUDITS, SPOTS, REPAIRED = "audits", "spot checks", "repaired keys"
+"""What a bound rests on."""
 _TOLD_APART = 0.02
 """A spot check decided where it moved the bound by more than this share."""
 
@@ -43,6 +44,25 @@ class WindowLaws:
         """The bounds of all statistics."""
         return WindowErrors(*(self.bound(statistic, expected, missing, risk) for statistic in STATISTICS))
 
+    def updated(self, ratio: float, keys: float) -> WindowLaws:
+        """The laws after `keys` independent errors of single keys were measured to be `ratio` times their claims.
+
+        They measure the scale of single errors, hence of the mean; the other statistics move with it.
+        """
+        usual = self.laws[0].usual
+        return WindowLaws(tuple(law.updated(ratio * law.usual / usual, keys) for law in self.laws))
+
+    def checked(self, claimed: Floats, errors: Floats) -> WindowLaws:
+        """The laws after some keys of the window, chosen by their claims alone, turned out to be wrong by `errors`.
+
+        Guarantee: the laws themselves where no such key had anything to be wrong about.
+        """
+        usable = np.isfinite(claimed) & np.isfinite(errors) & (claimed > 0)
+        if not usable.any():
+            return self
+        ratio = float(errors[usable].sum() / claimed[usable].sum())
+        return self.updated(ratio, effective_keys(claimed[usable]))
+
     def text(self) -> str:
         """As JSON, every digit kept."""
         return json.dumps([law.text() for law in self.laws])
@@ -58,15 +78,9 @@ class WindowLaws:
 def window_laws(
     audits: Sequence[Sequence[WindowRecord]], claimed: WindowErrors, spots: SpotCheck | None = None
 ) -> WindowLaws:
-    """The laws of a window with these claims, from the last audits' records and the slot's spot check.
-
-    A spot check measures the scale of single errors, hence of the mean; the other statistics move with it.
-    """
-    fitted = [fit_law(audits, getattr(claimed, statistic), statistic) for statistic in STATISTICS]
-    if spots is None:
-        return WindowLaws(tuple(fitted))
-    usual = fitted[0].usual
-    return WindowLaws(tuple(law.updated(spots.ratio * law.usual / usual, spots.effective) for law in fitted))
+    """The laws of a window with these claims, from the last audits' records and the slot's spot check."""
+    fitted = WindowLaws(tuple(fit_law(audits, getattr(claimed, statistic), statistic) for statistic in STATISTICS))
+    return fitted if spots is None else fitted.updated(spots.ratio, spots.effective)
 
 
 def decided_by(expected: Floats, missing: int, told: WindowLaws, by_audits: WindowLaws, risk: float) -> str:

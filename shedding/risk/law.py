@@ -140,9 +140,14 @@ class _Line:
     freedom: float
 
     def at(self, place: float) -> tuple[float, float]:
-        """Expected log rho, and the variance of a new window's."""
+        """Expected log rho, and the variance of a new window's.
+
+        A window that claims more than the audits did on average is not taken to be less wrong for that: first audits
+        claim much because they know little, and a falling line through them would excuse every quiet hour.
+        """
         away = place - self.centre
-        return self.level + self.slope * away, self.spread2 + self.level_variance + self.slope_variance * away**2
+        rise = self.slope * away if away < 0 else max(self.slope, 0.0) * away
+        return self.level + rise, self.spread2 + self.level_variance + self.slope_variance * away**2
 
     @classmethod
     def of(cls, audits: Sequence[Sequence[WindowRecord]], statistic: str) -> _Line:

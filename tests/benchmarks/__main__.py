@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [--only NAME] [--data DIR]`: run the benchmarks, each in a process of its own."""
+"""`python -m tests.benchmarks [--only NAME] [--data DIR] [--part TEXT]`: the benchmarks, each in its own process."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def available() -> list[str]:
     return sorted(file.stem.removeprefix("bench_") for file in HERE.glob("bench_*.py"))
 
 
-def run(name: str, data: Path | None) -> None:
+def run(name: str, data: Path | None, part: str = "") -> None:
     """Run one benchmark here; print its table and write its result file."""
-    bench = Bench(name, data)
+    bench = Bench(name, data, part)
     importlib.import_module(f"tests.benchmarks.bench_{name}").run(bench)
     file = bench.write(RESULTS)
     print(f"{bench.table()}\n  -> {file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file}")
@@ -32,6 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--only", metavar="NAME", help=f"one of: {', '.join(available())}")
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of the real slices")
+    parser.add_argument("--part", default="", metavar="TEXT", help="only the parts of `promise` whose name has it")
     arguments = parser.parse_args()
     if arguments.only is None:
         # A process each, so that no benchmark's memory or JVM counts for another.
@@ -45,7 +46,7 @@ def main() -> int:
         parser.error(f"there is no benchmark {arguments.only!r}; there is: {', '.join(available())}")
     if arguments.data is not None and not arguments.data.is_dir():
         parser.error(f"there is no directory {arguments.data}")
-    run(arguments.only, arguments.data)
+    run(arguments.only, arguments.data, arguments.part)
     return 0
 
 

@@ -10,9 +10,7 @@ the window itself (`oracle`) know it. Every window is an audit for those after i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +30,7 @@ from shedding.estimates.shrinkage import AuditRecord, History, Prior, calibrate,
 from shedding.policies import get_policy
 from tests.benchmarks.accuracy_replay import Replay, Truth
 from tests.benchmarks.accuracy_streams import STREAMS, Stream, load_streams
-from tests.benchmarks.harness import Bench
+from tests.benchmarks.harness import Bench, workers
 
 Floats = NDArray[np.float64]
 BUDGETS = (0.02, 0.05, 0.10)
@@ -81,7 +79,7 @@ def run(bench: Bench) -> None:
     bench.progress(f"{len(streams)} streams loaded")
     outcomes: list[Outcome] = []
     tasks = [(stream, seed) for stream in sorted(streams, key=lambda s: -s.value.size) for seed in SEEDS]
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with workers() as pool:
         for done in pool.map(replay, *zip(*tasks, strict=True)):
             outcomes += done
             bench.progress(f"{done[0][0]} replayed")

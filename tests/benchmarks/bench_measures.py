@@ -8,14 +8,12 @@ VARIANCE, the square of STDDEV, its coverage.
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
-from tests.benchmarks.harness import Bench
+from tests.benchmarks.harness import Bench, workers
 from tests.benchmarks.measure_replay import MEASURES, Outcome, Replay
 from tests.benchmarks.measure_streams import MEASURE_STREAMS, measure_stream
 
@@ -30,7 +28,7 @@ def run(bench: Bench) -> None:
         bench.note("needs the real slices: DATA=<directory>")
         return
     tasks = list(product(MEASURE_STREAMS, MEASURES, [bench.data]))
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with workers() as pool:
         for found in pool.map(measured_cells, *zip(*tasks, strict=True)):
             for cell, figures in found.items():
                 bench.record(cell, figures)

@@ -14,7 +14,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +76,11 @@ class PeakMemory:
 
 @dataclass(slots=True)
 class Bench:
-    """One benchmark's run: what it measured, and where it may find the real slices (`data`)."""
+    """One benchmark's run: what it measured, where it may find the real slices (`data`), and which `part` is wanted."""
 
     name: str
     data: Path | None = None
+    part: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     spread: dict[str, float] = field(default_factory=dict)
     ratios: dict[str, float] = field(default_factory=dict)
@@ -153,6 +156,11 @@ class Bench:
         lines += [f"  {key:<{width}}  {_short(values)}" for key, values in self.records.items()]
         lines += [f"  note: {text}" for text in self.notes]
         return "\n".join(lines)
+
+
+def workers() -> ProcessPoolExecutor:
+    """Processes for work without timings: two, or as `SLUICE_BENCH_PROCESSES` says."""
+    return ProcessPoolExecutor(int(os.environ.get("SLUICE_BENCH_PROCESSES", "2")), mp_context=get_context("spawn"))
 
 
 def environment() -> str:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from expectations.evidence import Evidence
 from expectations.repair_plan import plan_repair
+from expectations.repair_rounds import repair_in_rounds
 from expectations.verdict import Check, Verdict
 from shedding.answers.answer import Answer
 from shedding.answers.last_audit import Trust
 from shedding.answers.run_record import LegWindow, results_rows, run_rows
-from shedding.answers.scores import measured
+from shedding.answers.scores import Score, measured
 from shedding.answers.slot import SlotWork
 from shedding.answers.whole_values import whole_values
 from shedding.answers.window import exact_window
@@ -84,6 +85,19 @@ class Slot:
         """Measure and bound of the mean error, a row for every window and measure."""
         bounds = {name: [window.mean for window in windows] for name, windows in self.evidence.judged.items()}
         return pd.DataFrame(bounds).melt(var_name="measure", value_name="mean_relative_error")
+
+    @cached_property
+    def _exact_table(self) -> pa.Table:
+        pairs = zip(self.windows, self.exact, strict=True)
+        windows = [
+            replace(window, answer=exact, scores=_exact_scores(exact, self.evidence.query)) for window, exact in pairs
+        ]
+        return results_rows(self.evidence.slot, windows, self.evidence.query.measures).drop_columns(["slot", "leg"])
+
+    def exact_rows(self, keys: pa.Table) -> pa.Table:
+        """The exact rows of some keys, as a repair computes them."""
+        _, (here, wanted) = align([self._exact_table, keys], keys.column_names)
+        return self._exact_table.filter(pa.array(np.isin(here, wanted)))
 
     def cells(self) -> Iterator[tuple[str, LegWindow, Answer]]:
         """Every measure that is estimated, window by window."""
@@ -161,6 +175,11 @@ class Count:
     repaired_over: int = 0
     repair_rows: float = 0.0
 
+    @property
+    def published(self) -> int:
+        """Published without computing the whole slot."""
+        return self.at_once + self.repaired
+
     def add(self, slot: Slot, limits: Mapping[str, float]) -> None:
         """Judge one slot by limits of the mean error, one a measure, repair what fails and count what is published."""
         over = slot.bounds["mean_relative_error"] > slot.bounds["measure"].map(limits).fillna(np.inf)
@@ -182,6 +201,10 @@ class Count:
                 self.at_once, self.over = self.at_once + 1, self.over + wrong
 
 
+def _exact_scores(exact: Answer, query: QuerySpec) -> dict[str, Score]:
+    return {measure.name: measured(exact, exact, measure) for measure in query.measures}
+
+
 def _repaired(slot: Slot, limits: Mapping[str, float]) -> frozenset[int] | None:
     """The keys that a repair computes exactly, by number; None for the whole slot. Every measure by its own limit."""
     query, found = slot.evidence.query, set[int]()
@@ -190,7 +213,8 @@ def _repaired(slot: Slot, limits: Mapping[str, float]) -> frozenset[int] | None:
         gate = query.gate.model_copy(update={"mean_relative_error": limit})
         only = query.model_copy(update={"gate": gate, "measures": [m for m in query.measures if m.name == name]})
         evidence = replace(slot.evidence, query=only)
-        repair = plan_repair(evidence, Verdict(query.name, evidence.slot, "", 0, evidence.leg, 0, 0, (CHECK,)))
+        verdict = Verdict(query.name, evidence.slot, "", 0, evidence.leg, 0, 0, (CHECK,))
+        repair = repair_in_rounds(evidence, verdict, plan_repair(evidence, verdict), slot.exact_rows).repair
         if repair.keys is None:
             return None
         _, (here, wanted) = align([keys.table(), repair.keys], keys.names)

@@ -100,3 +100,23 @@ def test_without_any_audit_the_bound_is_wide_and_defined() -> None:
     assert laws.bound("mean", np.zeros(3), 1, RISK) == 0.25
     assert laws.bound("p95", np.array([0.1, np.inf]), 0, RISK) == np.inf
     assert np.isnan(laws.bound("mean", np.zeros(0), 0, RISK))
+
+
+@given(st.floats(0.1, 3.0), st.floats(1.0, 20.0))
+def test_a_larger_claim_than_the_audits_is_never_taken_to_be_less_wrong(steep: float, times: float) -> None:
+    """Audits that claim more and are less wrong: first ones, which know little. Quiet hours claim much as well."""
+    claimed = np.array([0.1, 0.15, 0.2, 0.4])
+    ratio = (claimed / 0.2) ** -steep
+    records = [[WindowRecord((c,) * 3, (c * r,) * 3, 50.0, 0.7)] for c, r in zip(claimed, ratio, strict=True)]
+    centre = float(np.exp(np.log(claimed).mean()))
+    assert fit_law(records, times * centre, "mean").usual >= fit_law(records, centre, "mean").usual * (1 - 1e-12)
+
+
+@given(st.floats(0.2, 5.0))
+def test_keys_of_the_window_that_were_checked_move_its_laws_as_far_as_they_were_wrong(times: float) -> None:
+    expected, _ = world(5, keys=40, spread=0.1)
+    laws = window_laws([], _claims(expected))
+    assert laws.checked(expected[:0], expected[:0]) is laws
+    bound, more = (laws.checked(expected, t * expected).bound("mean", expected, 0, RISK) for t in (times, 1.1 * times))
+    assert bound < more
+    assert bound < laws.bound("mean", expected, 0, RISK) or times > 1
