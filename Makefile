@@ -37,9 +37,9 @@ test: lint ## lint, types and every test
 test-fast: setup ## the tests that need no Spark, Airflow or real data, under 2 minutes
 	@$(BIN)/pytest -n 2 -m "not spark and not airflow and not chaos and not data and not slow"
 
-bench: setup ## benchmarks; ONLY=name for one, DATA=dir for the real slices, PART=text for parts of `promise`
+bench: setup ## benchmarks; ONLY=name for one, DATA=dir for the real slices, ROWS=100M to generate so many, PART=text
 	@$(BIN)/python -m tests.benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(DATA),--data $(DATA)) \
-		$(if $(PART),--part '$(PART)')
+		$(if $(ROWS),--rows $(ROWS)) $(if $(PART),--part '$(PART)')
 
 reproduce: setup ## the papers' figures on the real slices in DATA=dir; ONLY=figure for one; build/reproduce/index.html
 	@$(BIN)/python -m tests.reproduce --data "$(DATA)" $(if $(ONLY),--only $(ONLY))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from shedding.arrays import sorted_by
 from shedding.errors import DataError
 from shedding.estimates.estimate import Estimate, check_confidence
 from shedding.estimates.moments import Floats
@@ -76,7 +77,7 @@ class Ordered:
     def of(cls, values: Floats, key: NDArray[np.int64], population: Floats, rate: Floats) -> Ordered:
         """From rows in any order; `rate` is the share at which each was drawn."""
         size = len(population)
-        order = np.lexsort((values, key))
+        order = sorted_by(values, key)
         data, group, weight = values[order], key[order], 1 / rate[order]
         count = np.bincount(group, minlength=size).astype(np.float64)
         total = np.bincount(group, weight, minlength=size).astype(np.float64)
@@ -144,16 +145,19 @@ def _lower_level(size: Floats, left: Floats, p: float, tail: float) -> Floats:
     between X_(r) and X_(r+1) Nyblom's weight, which linear interpolation of a() would get wrong at small n.
     """
     rank, beyond = np.zeros_like(size), np.floor(size) + 1
+    chance = np.full((2, len(size)), np.nan)  # a(rank) and a(beyond), as far as they were asked for
     wide = np.flatnonzero(beyond - rank > 1)
     while wide.size:  # the last whole rank with a(rank) <= tail; most keys are found long before the largest
         middle = np.floor((rank[wide] + beyond[wide]) / 2)
-        below = _exceeding(middle, size[wide], left[wide], p) <= tail
+        exceeding = _exceeding(middle, size[wide], left[wide], p)
+        below = exceeding <= tail
         rank[wide[below]], beyond[wide[~below]] = middle[below], middle[~below]
+        chance[0, wide[below]], chance[1, wide[~below]] = exceeding[below], exceeding[~below]
         wide = wide[beyond[wide] - rank[wide] > 1]
     level, some = np.zeros_like(size), np.flatnonzero(rank >= 1)
-    rank, size, left = rank[some], size[some], left[some]
-    first = _exceeding(rank, size, left, p)
-    second = _exceeding(rank + 1, size, left, p)
+    rank, size, left, (first, second) = rank[some], size[some], left[some], chance[:, some]
+    last = np.isnan(second)  # the rank after the last row
+    second[last] = _exceeding(rank[last] + 1, size[last], left[last], p)
     gain, loss = np.maximum(tail - first, 0.0) * (size - rank) * p, (second - tail) * rank * (1 - p)
     weight = np.where(gain + loss > 0, gain / np.where(gain + loss > 0, gain + loss, 1.0), 0.0)
     level[some] = (rank + np.clip(weight, 0.0, 1.0)) / (size + 1)

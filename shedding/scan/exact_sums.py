@@ -7,7 +7,7 @@ row of 32-bit digits, digits of several sums add up as whole numbers, and the do
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shedding.scan.double_double import Pair, two_sum
+from shedding.scan.double_double import Pair, blocks, two_sum
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -30,6 +30,8 @@ _MASK = np.int64((1 << DIGIT_BITS) - 1)
 _HALF = np.int64(1 << (DIGIT_BITS - 1))
 _MOST_TERMS = 2**21  # sums of so many digits are whole numbers that a double holds
 _NEAR_TIE = 0.499
+_LEAST_NORMAL = -1022
+"""Times powers of two from this exponent on digits are doubles; below it only `ldexp`, which is slow, is safe."""
 
 
 def grid_below(exponent: int) -> int:
@@ -65,14 +67,8 @@ class ExactSums:
     @classmethod
     def of_parts(cls, parts: Sequence[tuple[Integers, int]]) -> ExactSums:
         """The sums of whole numbers, each array times 2**exponent; exponents at most 16 above a digit's."""
-        levels: dict[int, Integers] = {}
-        for numbers, exponent in parts:
-            base = grid_below(exponent)
-            shift = np.int64(exponent - base)
-            assert shift <= DIGIT_BITS // 2, "there is no room to move digits further"
-            for level, digit in ((base + DIGIT_BITS, numbers >> DIGIT_BITS), (base, numbers & _MASK)):
-                levels[level] = levels.get(level, np.int64(0)) + (digit << shift)
-        return cls._carried(levels, len(parts[0][0]))
+        grid = [grid_below(exponent) for _, exponent in parts]
+        return cls._carried([*grid, max(grid) + DIGIT_BITS], len(parts[0][0]), lambda part: _levels(parts, part))
 
     @classmethod
     def of_doubles(cls, values: Floats, place: Integers, size: int) -> ExactSums:
@@ -88,7 +84,7 @@ class ExactSums:
             digit = np.rint(np.ldexp(rest, -exponent))
             rest = rest - np.ldexp(digit, exponent)  # exact: both are multiples of the value's last bit
             levels[exponent] = _added(digit.astype(np.int64), place, size)
-        return cls._carried(levels, size)
+        return cls._of_levels(levels, size)
 
     @classmethod
     def merged(cls, parts: Sequence[tuple[ExactSums, Integers]], size: int) -> ExactSums:
@@ -98,7 +94,7 @@ class ExactSums:
             for number, digit in enumerate(sums.digits):
                 level = sums.top - DIGIT_BITS * number
                 levels[level] = levels.get(level, np.int64(0)) + _added(digit, place, size)
-        return cls._carried(levels, size)
+        return cls._of_levels(levels, size)
 
     @classmethod
     def of_lists(cls, lists: pa.ListArray) -> ExactSums:
@@ -138,39 +134,74 @@ class ExactSums:
 
     def pair(self) -> Pair:
         """The double nearest to each sum, and what it leaves, to 53 bits."""
-        terms = self._terms()
-        total, low = terms[-1], np.zeros(len(self))
-        cut = np.zeros(len(self), dtype=bool)  # whether `low` has lost a bit
-        for term in terms[-2::-1]:
-            total, error = two_sum(term, total)
-            low, lost = two_sum(low, error)
-            cut |= lost != 0
-        gap = np.abs(np.nextafter(total, np.copysign(np.inf, low)) - total)
-        near = (low != 0) & (np.abs(low) > _NEAR_TIE * gap)  # near a tie every bit counts
-        whole = near & ~cut  # then the two are the sum itself: one more addition rounds it rightly
-        total[whole], low[whole] = two_sum(total[whole], low[whole])
-        for at in np.flatnonzero(near & cut):
-            column = terms[:, at].tolist()
-            total[at] = math.fsum(column)
-            low[at] = math.fsum([*column, -total[at]])
+        total, low = np.empty(len(self)), np.empty(len(self))
+        for part in blocks(len(self)):
+            total[part], low[part] = _pair(self.part(part)._terms())
         return total, low
 
     def _terms(self) -> Floats:
-        exponents = self.top - DIGIT_BITS * np.arange(len(self.digits))
-        return np.ldexp(self.digits.astype(np.float64), exponents[:, np.newaxis])
+        exponents = self.top - DIGIT_BITS * np.arange(len(self.digits))[:, np.newaxis]
+        if int(exponents.min()) < _LEAST_NORMAL:
+            return np.ldexp(self.digits.astype(np.float64), exponents)
+        return self.digits * np.ldexp(1.0, exponents)
 
     @classmethod
-    def _carried(cls, levels: dict[int, Integers], size: int) -> ExactSums:
-        """Sums of digits, by exponent, brought back to their range; one digit more in front."""
-        if not levels:
+    def _of_levels(cls, levels: dict[int, Integers], size: int) -> ExactSums:
+        """From sums of digits, by exponent."""
+        return cls._carried(levels, size, lambda part: {level: digit[part] for level, digit in levels.items()})
+
+    @classmethod
+    def _carried(cls, exponents: Iterable[int], size: int, levels: Callable[[slice], dict[int, Integers]]) -> ExactSums:
+        """Sums of digits, by exponent, brought back to their range, a digit more in front if one needs it.
+
+        `levels` tells them of a stretch of the sums: intermediate results stay in the cache.
+        """
+        known = set(exponents)
+        if not known:
             return cls(np.zeros((1, size), dtype=np.int64), GRID)
-        carry = np.zeros(size, dtype=np.int64)
-        digits: list[Integers] = []
-        for exponent in range(min(levels), max(levels) + DIGIT_BITS + 1, DIGIT_BITS):
-            value = levels.get(exponent, np.int64(0)) + carry
-            carry = (value + _HALF) >> DIGIT_BITS
-            digits.append(value - (carry << DIGIT_BITS))
-        return cls(np.stack(digits[::-1]), max(levels) + DIGIT_BITS)
+        ladder = range(min(known), max(known) + DIGIT_BITS + 1, DIGIT_BITS)
+        digits = np.empty((len(ladder), size), dtype=np.int64)
+        for part in blocks(size):
+            own, carry = levels(part), np.int64(0)
+            for digit, exponent in zip(digits[::-1], ladder, strict=True):
+                value = own.get(exponent, np.int64(0)) + carry
+                carry = (value + _HALF) >> DIGIT_BITS
+                digit[part] = value - (carry << DIGIT_BITS)
+        first = 0  # digits that are 0 in every sum are left away in front
+        while first < len(ladder) - 1 and not digits[first].any():
+            first += 1
+        return cls(digits[first:], ladder[-1] - DIGIT_BITS * first)
+
+
+def _levels(parts: Sequence[tuple[Integers, int]], stretch: slice) -> dict[int, Integers]:
+    """Whole numbers, each array times 2**exponent, as sums of digits by exponent."""
+    levels: dict[int, Integers] = {}
+    for numbers, exponent in parts:
+        base = grid_below(exponent)
+        shift, own = np.int64(exponent - base), numbers[stretch]
+        assert shift <= DIGIT_BITS // 2, "there is no room to move digits further"
+        for level, digit in ((base + DIGIT_BITS, own >> DIGIT_BITS), (base, own & _MASK)):
+            levels[level] = levels.get(level, np.int64(0)) + (digit << shift)
+    return levels
+
+
+def _pair(terms: Floats) -> Pair:
+    """The doubles nearest to sums of terms, highest first, each below the last bit of the one before, and the rests."""
+    total, low = terms[-1], np.zeros(terms.shape[1])
+    cut = np.zeros(terms.shape[1], dtype=bool)  # whether `low` has lost a bit
+    for term in terms[-2::-1]:
+        total, error = two_sum(term, total)
+        low, lost = two_sum(low, error)
+        cut |= lost != 0
+    gap = np.abs(np.nextafter(total, np.copysign(np.inf, low)) - total)
+    near = (low != 0) & (np.abs(low) > _NEAR_TIE * gap)  # near a tie every bit counts
+    whole = near & ~cut  # then the two are the sum itself: one more addition rounds it rightly
+    total[whole], low[whole] = two_sum(total[whole], low[whole])
+    for at in np.flatnonzero(near & cut):
+        column = terms[:, at].tolist()
+        total[at] = math.fsum(column)
+        low[at] = math.fsum([*column, -total[at]])
+    return total, low
 
 
 def _added(digit: Integers, place: Integers, size: int) -> Integers:

@@ -16,6 +16,7 @@ for each value, so a cast to a fixed scale rounds them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -97,13 +98,19 @@ class FixedPoint:
 
     def split(self, values: Floats) -> list[Integers]:
         """The NumPy twin of `digits`, for tests and for rows that never were in Spark."""
-        found: list[Integers] = []
-        rest = np.asarray(values, dtype=np.float64)
-        for exponent in self.exponents:
-            digit = np.rint(np.ldexp(rest, -exponent))
-            found.append(digit.astype(np.int64))
-            rest = rest - np.ldexp(digit, exponent)
-        return found
+        numbers = np.asarray(values, dtype=np.float64)
+        found = np.empty((len(self.exponents), len(numbers)), dtype=np.int64)
+        for part in blocks(len(numbers)):
+            rest = numbers[part]
+            for own, exponent in zip(found, self.exponents, strict=True):
+                digit = np.rint(_times_power(rest, -exponent))
+                own[part] = digit
+                rest = rest - _times_power(digit, exponent)
+        return list(found)
+
+    def narrowed(self, largest: float) -> FixedPoint:
+        """The same without the digits in front that are 0 in all values up to the largest."""
+        return FixedPoint(min(self.magnitude, max(math.frexp(largest)[1], self.lowest + 1)), self.lowest)
 
     def total(self, sums: list[Integers]) -> Pair:
         """The exact value of digit sums as an unevaluated pair of doubles (106 bits)."""
@@ -204,6 +211,11 @@ def _scaled(number: Column, exponent: int) -> Column:
     if abs(exponent) > _MOST_SCALED:
         return number * sf.lit(2.0**half) * sf.lit(2.0 ** (exponent - half))
     return number * sf.lit(2.0**exponent)
+
+
+def _times_power(numbers: Floats, exponent: int) -> Floats:
+    """The NumPy twin of `_scaled`: `ldexp`, which is slow, only where the power is beyond what a double holds."""
+    return np.ldexp(numbers, exponent) if abs(exponent) > _MOST_SCALED else numbers * 2.0**exponent
 
 
 def _carry(sums: list[Integers]) -> list[Integers]:

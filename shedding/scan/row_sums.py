@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shedding.arrays import sorted_by
 from shedding.keys import align
 from shedding.scan.double_double import two_product
 from shedding.scan.exact_sums import grid_below, last_bit
@@ -39,6 +40,7 @@ def row_sums(
 ) -> pa.Table:
     """One row a group: its columns, `rows`, and each measure's sums; of a quantile its sorted values too.
 
+    A measure's largest values are told where one is at or above its magnitude: there the sums have no meaning.
     `columns` names, for each measure that has any, the column of its values, and of a ratio's denominators after it. A
     row without a value, or without both of a ratio's, counts as a row only.
     """
@@ -51,15 +53,17 @@ def row_sums(
         state = measure.traits.state
         if given and state is not None:
             there = np.logical_and.reduce([_there(column) for column in given])
-            parts = [_numbers(column)[there] for column in given]
-            sums = _sums(measure, state, parts, place[there], size)
+            parts, own = [_numbers(column) for column in given], place
+            if not there.all():
+                parts, own = [part[there] for part in parts], place[there]
+            sums = _sums(measure, state, parts, own, size)
             found |= {f"{measure.name}_{name}": column for name, column in sums.items()}
     return pa.table(found)
 
 
 def sorted_lists(values: Floats, place: Index, size: int) -> pa.ListArray:
     """The values of each of `size` places, sorted; negative zeros are zeros, since a sort cannot tell them apart."""
-    order = np.lexsort((values, place))
+    order = sorted_by(values, place)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=size))])
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values[order] + 0.0, pa.float64()))
 
@@ -83,7 +87,9 @@ def _sums(measure: MeasureSpec, state: State, numbers: list[Numbers], place: Ind
         return found | {measure.agg: _extreme(measure.agg, numbers[0], place, size)}
     doubles = {name: column.astype(np.float64) for name, column in zip("vw", numbers, strict=False)}
     for label, part in zip(("", "over_"), doubles.values(), strict=False):
-        found[f"{label}largest"] = _extreme("max", np.abs(part), place, size)
+        sizes = np.abs(part)
+        if not sizes.max(initial=0.0) < 2.0**measure.magnitude:
+            found[f"{label}largest"] = _extreme("max", sizes, place, size)
     for total in state.totals:
         own = numbers["vw".index(total.of[0])]
         if total.exact:
@@ -146,8 +152,13 @@ def _parts(values: Floats, magnitude: int, lowest: int | None = None) -> dict[st
 
 
 def _digits(unit: FixedPoint, values: Floats) -> dict[str, Index]:
-    within = np.where(np.abs(values) < 2.0**unit.magnitude, values, 0.0)  # beyond: refused by its largest value
-    return {f"[{exponent}]": digit for exponent, digit in zip(unit.exponents, unit.split(within), strict=True)}
+    sizes = np.abs(values)
+    largest = float(sizes.max(initial=0.0))
+    if largest < 2.0**unit.magnitude:
+        unit = unit.narrowed(largest)
+    else:  # what is beyond is refused by its largest value
+        values = np.where(sizes < 2.0**unit.magnitude, values, 0.0)
+    return {f"[{exponent}]": digit for exponent, digit in zip(unit.exponents, unit.split(values), strict=True)}
 
 
 def _extreme(kind: str, values: Numbers, place: Index, size: int) -> pa.Array:

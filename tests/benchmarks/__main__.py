@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [--only NAME] [--data DIR] [--part TEXT]`: the benchmarks, each in its own process."""
+"""`python -m tests.benchmarks [--only NAME [--rows N] [--part TEXT]] [--data DIR]`: the benchmarks, a process each."""
 
 from __future__ import annotations
 
@@ -19,12 +19,22 @@ def available() -> list[str]:
     return sorted(file.stem.removeprefix("bench_") for file in HERE.glob("bench_*.py"))
 
 
-def run(name: str, data: Path | None, part: str = "") -> None:
-    """Run one benchmark here; print its table and write its result file."""
+def run(name: str, data: Path | None, rows: int | None = None, part: str = "") -> None:
+    """Run one benchmark here, on so many rows if it generates some; print its table and write its result file."""
     bench = Bench(name, data, part)
-    importlib.import_module(f"tests.benchmarks.bench_{name}").run(bench)
+    module = importlib.import_module(f"tests.benchmarks.bench_{name}")
+    module.run(bench, **({} if rows is None else {"rows": rows}))
     file = bench.write(RESULTS)
     print(f"{bench.table()}\n  -> {file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file}")
+
+
+def number(text: str) -> int:
+    """Rows as people write them: 20M, 100000.
+
+    >>> number("20M")
+    20000000
+    """
+    return int(text[:-1]) * 1_000_000 if text.endswith("M") else int(text)
 
 
 def main() -> int:
@@ -33,7 +43,10 @@ def main() -> int:
     parser.add_argument("--only", metavar="NAME", help=f"one of: {', '.join(available())}")
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of the real slices")
     parser.add_argument("--part", default="", metavar="TEXT", help="only the parts of `promise` whose name has it")
+    parser.add_argument("--rows", type=number, metavar="N", help="rows to generate, as 100M, where NAME generates some")
     arguments = parser.parse_args()
+    if arguments.rows is not None and arguments.only is None:
+        parser.error("--rows needs --only NAME")
     if arguments.only is None:
         # A process each, so that no benchmark's memory or JVM counts for another.
         data = ["--data", str(arguments.data)] if arguments.data else []
@@ -46,7 +59,7 @@ def main() -> int:
         parser.error(f"there is no benchmark {arguments.only!r}; there is: {', '.join(available())}")
     if arguments.data is not None and not arguments.data.is_dir():
         parser.error(f"there is no directory {arguments.data}")
-    run(arguments.only, arguments.data, arguments.part)
+    run(arguments.only, arguments.data, arguments.rows, arguments.part)
     return 0
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shedding.scan.double_double import Pair
 from shedding.scan.exact_sums import ExactSums
-from shedding.scan.fixed_point import QUANTUM_EXPONENT, FixedPoint, total_of_halves
+from shedding.scan.fixed_point import QUANTUM_EXPONENT, FixedPoint, total_of_digits, total_of_halves
 from shedding.scan.row_sums import row_sums, sorted_lists
 from shedding.spec.measure import MeasureSpec
 
@@ -20,8 +20,8 @@ QUANTUM = Fraction(2) ** QUANTUM_EXPONENT
 def total(table: pa.Table, prefix: str, magnitude: int) -> Pair:
     if f"{prefix}_high" in table.column_names:
         return total_of_halves(*(table.column(f"{prefix}_{half}").to_numpy() for half in ("high", "low")))
-    unit = FixedPoint(magnitude)
-    return unit.total([table.column(f"{prefix}[{exponent}]").to_numpy() for exponent in unit.exponents])
+    exponents = [e for e in FixedPoint(magnitude).exponents if f"{prefix}[{e}]" in table.column_names]
+    return total_of_digits([table.column(f"{prefix}[{exponent}]").to_numpy() for exponent in exponents], exponents)
 
 
 def exact(table: pa.Table, prefix: str) -> list[Fraction]:
@@ -65,10 +65,15 @@ def test_whole_numbers_stay_whole(rows):
 def test_a_row_without_both_parts_of_a_ratio_is_a_row_only():
     rows = pa.table({"k": ["a"] * 3, "x": [1.0, None, 4.0], "y": [2.0, 8.0, float("nan")]})
     found = row_sums(rows, ["k"], [RATIO], {"r": ["x", "y"]})
-    assert found.select(["rows", "r_n", "r_largest", "r_over_largest"]).to_pylist() == [
-        {"rows": 3, "r_n": 1, "r_largest": 1.0, "r_over_largest": 2.0}
-    ]
+    assert found.select(["rows", "r_n"]).to_pylist() == [{"rows": 3, "r_n": 1}]
     assert total(found, "r_cross", 80)[0].tolist() == [2.0]
+
+
+def test_the_largest_values_are_told_where_one_is_beyond_the_magnitude():
+    rows = pa.table({"k": ["a", "a", "b", "b"], "x": [1.0, -(2.0**41), 3.0, None], "y": [1.0, 2.0, 4.0, 2.0**50]})
+    found = row_sums(rows, ["k"], [RATIO], {"r": ["x", "y"]})
+    assert found["r_largest"].to_pylist() == [2.0**41, 3.0]
+    assert "r_over_largest" not in found.column_names, "the row beyond has no value"
 
 
 def test_lists_are_sorted_and_have_no_negative_zeros():
