@@ -195,15 +195,15 @@ class SlotWork:
         shed = [leg for leg in self.legs if leg != EXACT and self.query.shed.limited]
         limits = {leg: SlotLimits(self.planner, slots, leg, keys) for leg in shed}
         windows: list[LegWindow] = []
-        drifts, before = window_drifts(self.query, self.sides, self.slot), None
+        drifts, before = window_drifts(self.query, self.sides, self.slot), dict[int, Answer | None]()
         for start, end in spans:
             samples = {leg: [run.window(start, end) for run in runs[leg]] for leg in self.legs}
             exact = None
             if audit:
                 exact = exact_window(self.query, self.measures, samples[EXACT], whole.get(start, {}))
                 refuse_rounded(self._whole_sums, samples[EXACT])
-            drift = drifts[start] | exact_drift(self.query, before, exact)
-            before = exact
+            drift = drifts[start] | exact_drift(self.query, before.get(start - self.query.timeline.slide), exact)
+            before = {start: exact}
             for leg in self.legs:
                 answer = exact if leg == EXACT else self._answer(samples[leg], learnt)
                 assert answer is not None

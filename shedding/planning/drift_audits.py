@@ -133,7 +133,7 @@ def window_drifts(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[in
     timeline, top = query.timeline, query.top
     windows = timeline.windows(slot)
     first, end = windows[0][0] - timeline.slide, slot + timeline.slot
-    if not sides[0].keyset.keys or not all(side.known(first, end) for side in sides):
+    if not sides[0].keyset.keys or not all(side.known(timeline.needed(first, end)) for side in sides):
         return {start: dict.fromkeys(WINDOW_DRIFT) for start, _ in windows}
     spans = [(first, first + timeline.size), *windows]
     rows = np.concatenate([_window_rows(query, side, spans) for side in sides], axis=1)
@@ -152,7 +152,7 @@ def window_drifts(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[in
 
 def _window_rows(query: QuerySpec, side: Side, windows: Sequence[tuple[int, int]]) -> Floats:
     """Rows per window and key, (windows, K)."""
-    counts = needed_counts(side, query.timeline, windows[0][0], windows[-1][1])
+    counts = side.counts(query.timeline.needed(windows[0][0], windows[-1][1]))
     assert counts is not None
     counts = counts.sort_by("pane_start")
     keys, (place,) = align([counts], side.keyset.keys)
