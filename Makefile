@@ -18,7 +18,7 @@ setup: ## install everything: venv, locked packages, Java, Delta's jars (only wh
 	@bash infra/setup.sh
 
 lock: setup ## write infra/requirements.lock anew from pyproject.toml
-	@$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --python-version 3.11 \
+	@$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
 		--all-extras pyproject.toml -o infra/requirements.lock
 
 run: setup ## start Airflow on 127.0.0.1, fill and publish the example, stay up until Ctrl-C
@@ -35,7 +35,7 @@ test: lint ## lint, types and every test
 		{ echo "Some tests failed. They run once more, one after another:"; $(BIN)/pytest --last-failed --last-failed-no-failures none; }
 
 test-fast: setup ## the tests that need no Spark, Airflow or real data, under 2 minutes
-	@$(BIN)/pytest -n 2 -m "not spark and not airflow and not chaos and not data and not slow"
+	@$(BIN)/pytest -n 2 --hypothesis-profile fast -m "not spark and not airflow and not chaos and not data and not slow"
 
 bench: setup ## benchmarks; ONLY=name for one, DATA=dir for the real slices, ROWS=100M to generate so many, PART=text
 	@$(BIN)/python -m tests.benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(DATA),--data $(DATA)) \

@@ -86,7 +86,6 @@ class AirflowHome:
         ours = {
             "AIRFLOW_HOME": self.directory,
             "AIRFLOW__CORE__DAGS_FOLDER": PROJECT / "dags",
-            "AIRFLOW__CORE__PLUGINS_FOLDER": PROJECT / "infra" / "plugins",
             "AIRFLOW__CORE__LOAD_EXAMPLES": False,
             "AIRFLOW__CORE__EXECUTOR": "infra.executor.WarmExecutor",
             "AIRFLOW__CORE__PARALLELISM": max(4, 2 * cores),

@@ -9,15 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobs.raw_needed import RawNeeded, load_arrivals
 from shedding.config import Settings
 from shedding.errors import NotReadyError
 from shedding.ingest.arrivals import Arrivals
-from shedding.ingest.published_side import SourceWindows
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.times import format_instant
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from shedding.planning.slot_plan import SlotPlan
 
 REPAIRS = frozenset({"repair", "widen"})
 
@@ -41,24 +43,19 @@ class Outcome:
         return f"{what}{repaired} (version {self.version}){': ' + self.findings if self.findings else ''}"
 
 
-def missing_raw(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int) -> list[str]:
-    """The query's datasets whose rows have not arrived up to the slot's end, or have a hole that its windows see."""
-    reach, end = query.timeline.windows(slot)[0][0], slot + query.timeline.slot
-    names = [query.dataset] + ([query.join.dataset] if query.join else [])
-    return [name for name in dict.fromkeys(names) if not _has_arrived(settings, catalog, name, slot, end, reach)]
+def missing_raw(settings: Settings, catalog: Catalog, query: QuerySpec, slot: int) -> dict[str, str]:
+    """The query's datasets whose rows have not arrived up to the slot's end, or have a hole that its windows see.
 
-
-def _has_arrived(settings: Settings, catalog: Catalog, name: str, slot: int, end: int, reach: int) -> bool:
-    """Whether a slot's rows of a dataset are there; of a query's published rows whether their windows are decided."""
-    whole = name in catalog.derived or catalog.dataset(name).source.kind == "generator"
-    return arrivals_of(settings, catalog, name).ready(slot, end, generator=whole, reach=reach)
+    With each, what has come of it. Of a query's published rows those whose windows are not decided.
+    """
+    needed = RawNeeded.of(catalog, query, slot)
+    return needed.missing(lambda name: needed.load(settings, name))
 
 
 def arrivals_of(settings: Settings, catalog: Catalog, name: str) -> Arrivals:
     """What has arrived of a dataset; of a query's published rows the windows that are decided."""
-    if name not in catalog.derived:
-        return Arrivals.load(settings, name)
-    return SourceWindows.load(settings, name).arrivals(catalog.derived[name].schedule.every)
+    every = catalog.derived[name].schedule.every if name in catalog.derived else None
+    return load_arrivals(settings, name, every)
 
 
 def require_raw(settings: Settings, catalog: Catalog, query: str, slots: Sequence[int]) -> None:
@@ -79,6 +76,16 @@ def require_raw(settings: Settings, catalog: Catalog, query: str, slots: Sequenc
             )
 
 
+def settled_plan(settings: Settings, query: QuerySpec, slot: int, run_id: str, fill: bool) -> SlotPlan:
+    """Which windows the slot computes: the plan's, and where it drops all of them those that end too long a gap."""
+    from shedding.planning.slot_plan import gap_fills, settle_plan
+
+    plan = settle_plan(settings, query, slot, run_id, fill=fill)
+    if not plan.kept and (fills := gap_fills(settings, query, plan)):
+        return settle_plan(settings, query, slot, run_id, also=fills)
+    return plan
+
+
 def run_slot(
     spark: Callable[[], SparkSession],
     settings: Settings,
@@ -97,12 +104,9 @@ def run_slot(
     from jobs.aggregate import aggregate
     from jobs.publish import drop_slot, publish, quarantine
     from jobs.repair import repair
-    from shedding.planning.slot_plan import gap_fills, settle_plan
 
     spec = catalog.query(query)
-    plan = settle_plan(settings, spec, slot, run_id, fill=fill)
-    if not plan.kept and gap_fills(settings, spec, plan):
-        plan = settle_plan(settings, spec, slot, run_id, also=gap_fills(settings, spec, plan))
+    plan = settled_plan(settings, spec, slot, run_id, fill)
     if not plan.kept:
         return Outcome(
             published=True, repaired=False, version=drop_slot(settings, spec, slot, run_id), dropped=plan.reason

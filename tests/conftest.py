@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # A law holds or does not: no clock decides, and every run looks at the same examples.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
+# While one writes: fewer examples of each law; `make test` looks at all.
+hypothesis.settings.register_profile("fast", deadline=None, derandomize=True, max_examples=20)
 hypothesis.settings.load_profile("suite")
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,7 +57,7 @@ def s3() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=["directory", "file", "s3a"])
+@pytest.fixture(params=["directory", "file", pytest.param("s3a", marks=pytest.mark.slow)])
 def anywhere(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """A fresh warehouse in each kind of place: a directory, a `file://` URL, a bucket."""
     if request.param == "directory":

@@ -16,7 +16,7 @@ from shedding.spec.aggregates import AGGREGATES
 from shedding.spec.gate import GateSpec
 
 ROOT = Path(__file__).resolve().parent.parent
-ABOVE = ("expectations", "jobs", "infra", "dags")
+ABOVE = ("expectations", "jobs", "sluice_airflow", "infra", "dags")
 """What stands above the library, lowest first."""
 TOP = "(top)"
 PURE = {
@@ -35,10 +35,16 @@ FORMATS = ("pyarrow", "pyspark", "deltalake", "pandas", "great_expectations", "a
 
 
 @cache
+def tree(file: Path) -> ast.Module:
+    """What a file says, parsed once."""
+    return ast.parse(file.read_text())
+
+
+@cache
 def imports(file: Path) -> frozenset[str]:
     """All modules that a file imports, at its top or inside a function."""
     found = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree(file)):
         if isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
         elif isinstance(node, ast.Import):
@@ -121,7 +127,7 @@ def test_spark_is_imported_where_rows_are_read_and_nowhere_else() -> None:
 def test_an_aggregate_is_known_by_its_name_in_its_own_file_and_in_the_specification_only() -> None:
     told = {
         str(file.relative_to(ROOT)): sorted(found)
-        for file in files("shedding", "expectations", "jobs", "dags", "infra")
+        for file in files("shedding", "expectations", "jobs", "sluice_airflow", "dags", "infra")
         if room_of(".".join(file.relative_to(ROOT).with_suffix("").parts)) not in ("spec", "measures")
         and (found := compared_words(file) & set(AGGREGATES) - NAMESAKES.get(file.relative_to(ROOT).as_posix(), set()))
     }
@@ -133,7 +139,7 @@ def test_what_panes_keep_of_a_measure_is_known_in_its_own_file_and_in_the_specif
     constants = {name.upper() for name in names}
     known = {
         str(file.relative_to(ROOT)): sorted(words)
-        for file in files("shedding", "expectations", "jobs", "dags", "infra")
+        for file in files("shedding", "expectations", "jobs", "sluice_airflow", "dags", "infra")
         if "panes/states" not in file.as_posix()
         and room_of(".".join(file.relative_to(ROOT).with_suffix("").parts)) != "spec"
         and (
@@ -145,13 +151,13 @@ def test_what_panes_keep_of_a_measure_is_known_in_its_own_file_and_in_the_specif
 
 def uses(file: Path) -> set[str]:
     """The names that a file reads."""
-    return {node.id for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Name)}
+    return {node.id for node in ast.walk(tree(file)) if isinstance(node, ast.Name)}
 
 
 def compared_attributes(file: Path) -> set[str]:
     """The attributes that a file compares with anything but None."""
     compared = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree(file)):
         if isinstance(node, ast.Compare) and not any(
             isinstance(part, ast.Constant) and part.value is None for part in node.comparators
         ):
@@ -169,9 +175,8 @@ CHECK_FREE = [
 def test_a_check_is_known_in_its_own_file_and_in_the_specification_only(file: str) -> None:
     from expectations.checks import all_checks
 
-    tree = ast.parse((ROOT / file).read_text())
     keys, classes = {check.key for check in all_checks()}, {type(check).__name__ for check in all_checks()}
-    nodes = list(ast.walk(tree))
+    nodes = list(ast.walk(tree(ROOT / file)))
     fields = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     words = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
@@ -184,7 +189,7 @@ def test_a_check_is_known_in_its_own_file_and_in_the_specification_only(file: st
 def compared_words(file: Path) -> set[str]:
     """The words that a file compares anything with."""
     found = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree(file)):
         if isinstance(node, ast.Compare):
             for part in (node.left, *node.comparators):
                 words = part.elts if isinstance(part, ast.Tuple | ast.List | ast.Set) else [part]

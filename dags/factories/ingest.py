@@ -5,23 +5,18 @@ from __future__ import annotations
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Param
 
-from factories.assets import announce_version, raw_asset
 from factories.documentation import dataset_page
 from factories.late_tasks import publish_again
-from factories.retries import RETRIES
 from factories.schedule import scheduled
-from factories.spark import spark_job
 from shedding.config import Settings
 from shedding.spec import Catalog, DatasetSpec
-
-# A generator makes the rows of this interval; with files it says up to when the landing directory was looked at.
-FROM = "{{ params['from'] or (data_interval_start or dag_run.run_after).isoformat() }}"
-TO = "{{ params['to'] or (data_interval_end or dag_run.run_after).isoformat() }}"
+from sluice_airflow.deployment import Deployment
+from sluice_airflow.operators import IngestOperator
+from sluice_airflow.retries import RETRIES
 
 
 def ingest_dag(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> DAG:
     """`ingest_<dataset>`: one Spark application a run, one run at a time."""
-    asset = raw_asset(dataset.name)
     with DAG(
         f"ingest_{dataset.name}",
         description=dataset.description or f"Rows of {dataset.name} into raw/{dataset.name}",
@@ -32,13 +27,9 @@ def ingest_dag(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> DA
         params=_interval_params(),
         doc_md=dataset_page(dataset, catalog),
     ) as dag:
-        ingest = spark_job(
-            settings,
-            "ingest",
-            ["--dataset", dataset.name, "--from", FROM, "--to", TO],
-            task_id="ingest",
-            outlets=[asset],
-            post_execute=announce_version(settings, asset),
+        ingest = IngestOperator(
+            dataset=dataset.name,
+            deployment=Deployment(settings, catalog),
             doc_md="Reads what has arrived, quarantines broken rows, counts the queries' keys.",
         )
         # The empty leaf fails the DAG run when ingest fails, whatever the late-row task does.

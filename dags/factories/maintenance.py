@@ -6,10 +6,10 @@ import datetime as dt
 
 from airflow.sdk import DAG, task
 
-from factories.retries import RETRIES, final_errors
 from factories.schedule import DAY, scheduled
 from shedding.config import Settings
 from shedding.spec import Catalog
+from sluice_airflow.retries import RETRIES
 
 
 def maintenance_dag(catalog: Catalog, settings: Settings, doc_md: str) -> DAG:
@@ -26,7 +26,6 @@ def maintenance_dag(catalog: Catalog, settings: Settings, doc_md: str) -> DAG:
     ) as dag:
 
         @task(execution_timeout=dt.timedelta(hours=2), **RETRIES)
-        @final_errors
         def maintain_tables(dataset: str) -> None:
             """Maintain the tables of a dataset and of the queries on it; a line a table in the log."""
             from jobs.maintain import maintain

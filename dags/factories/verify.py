@@ -8,10 +8,10 @@ from airflow.sdk import DAG, Param
 
 from factories.documentation import verify_page
 from factories.schedule import scheduled
-from factories.spark import spark_job
 from shedding.config import Settings
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.times import format_instant, parse_instant
+from sluice_airflow.spark import SparkJob
 
 FROM = "{{ params['from'] or span_of_run(dag_run)[0] }}"
 TO = "{{ params['to'] or span_of_run(dag_run)[1] }}"
@@ -37,7 +37,7 @@ def verify_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
         doc_md=verify_page(query),
     ) as dag:
         arguments = ["--query", query.name, "--from", FROM, "--to", TO, "--sample", SAMPLE, "--run-id", "{{ run_id }}"]
-        spark_job(settings, "verify", arguments, task_id="verify")
+        SparkJob(job="verify", arguments=arguments, settings=settings, task_id="verify")
     return dag
 
 

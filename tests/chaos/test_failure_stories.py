@@ -23,6 +23,8 @@ from shedding.tables import Table
 from tests.chaos.city import ROOT
 from tests.expectations.answers import SLOT, Answer, make_query
 
+pytestmark = pytest.mark.slow
+
 NAMES = [f"k{i:02}" for i in range(40)]
 LIMITS = {"mean_relative_error": 0.1, "worst_relative_error": 0.3, "coverage": 0.9}
 VOLATILE = ["run_id", "revision", "published_at"]

@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from shedding.config import Settings
-from shedding.errors import FINAL_CODE, ConflictError, DataError, SluiceError, SpecError, VerdictError
 from shedding.spec import QuerySpec, load_catalog
 from shedding.spec.times import as_datetime, parse_duration, parse_instant
 from tests.small_specs import DATASET, QUERY, write_specs
@@ -45,7 +44,7 @@ bag, seconds = parse()
 def task_facts(task):
     return {"retries": task.retries, "backoff": bool(task.retry_exponential_backoff), "pool": task.pool,
             "type": task.task_type, "downstream": sorted(task.downstream_task_ids), "rule": task.trigger_rule.value,
-            "outlets": [asset.name for asset in task.outlets], "mode": getattr(task, "mode", None),
+            "outlets": [asset.name for asset in task.outlets], "in_process": getattr(task, "in_process", None),
             "arguments": getattr(task, "application_args", None)}
 def dag_facts(dag):
     from airflow.serialization.encoders import coerce_to_core_timetable
@@ -125,93 +124,15 @@ def test_every_task_is_retried_with_back_off(parsed: dict[str, Any], odd_ones: d
 
 
 @pytest.mark.airflow
-def test_a_conflict_is_tried_again_and_a_verdict_never(airflow_home: Settings) -> None:
-    from airflow.sdk.exceptions import AirflowFailException
-
-    from factories.retries import final_errors
-
-    def task(error: SluiceError) -> None:
-        raise error
-
-    for error in (VerdictError("refused"), DataError("the column is gone"), SpecError("no such query")):
-        with pytest.raises(AirflowFailException, match=str(error)):
-            final_errors(task)(error)
-    with pytest.raises(ConflictError):
-        final_errors(task)(ConflictError("collided"))
-
-
-@pytest.mark.airflow
-def test_a_job_has_none_of_airflows_secrets_in_its_environment(
-    airflow_home: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    submit = tmp_path / "spark-submit"
-    submit.write_text(f"#!/bin/sh\nenv > {tmp_path}/environment\n")
-    submit.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-    monkeypatch.setenv("AIRFLOW__CORE__FERNET_KEY", "secret")
-    from factories.spark import spark_job
-
-    spark_job(airflow_home, "aggregate", [], task_id="aggregate").execute({})
-
-    names = {line.partition("=")[0] for line in (tmp_path / "environment").read_text().splitlines()}
-    assert os.environ["AIRFLOW__API_AUTH__JWT_SECRET"]
-    assert not [name for name in names if "AIRFLOW" in name]
-    assert names >= {"SLUICE_WAREHOUSE", "PYSPARK_PYTHON", "PATH", "SPARK_HOME"}
-
-
-@pytest.mark.airflow
-@pytest.mark.parametrize(("code", "final"), [(FINAL_CODE, True), (1, False), (137, False)])
-def test_an_application_that_failed_for_good_is_not_submitted_again(
-    airflow_home: Settings, monkeypatch: pytest.MonkeyPatch, code: int, final: bool
-) -> None:
-    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-    from airflow.sdk.exceptions import AirflowException, AirflowFailException
-
-    from factories.spark import spark_job
-
-    def submit(*_: Any) -> None:
-        raise AirflowException(f"Cannot execute: spark-submit. Error code is: {code}.")
-
-    monkeypatch.setattr(SparkSubmitOperator, "execute", submit)
-    with pytest.raises(AirflowException) as raised:
-        spark_job(airflow_home, "aggregate", [], task_id="aggregate").execute({})
-    assert isinstance(raised.value, AirflowFailException) is final
-
-
-@pytest.mark.airflow
-@pytest.mark.parametrize(("code", "final"), [(FINAL_CODE, True), (1, False), (37, False)])
-def test_so_it_is_where_the_driver_runs_on_kubernetes(
-    airflow_home: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, final: bool
-) -> None:
-    from airflow.providers.apache.spark.hooks import spark_submit
-    from airflow.sdk.exceptions import AirflowException, AirflowFailException
-
-    from factories.spark import spark_job
-
-    submit = tmp_path / "spark-submit"  # which ends with 1 whatever the driver's pod ended with
-    submit.write_text(f"#!/bin/sh\necho '  Exit code: {code}'\nexit 1\n")
-    submit.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    cluster = {"conn_type": "spark", "host": "k8s://https://cluster", "extra": {"deploy-mode": "cluster"}}
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(cluster))
-    monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)  # asked for, not used
-    with pytest.raises(AirflowException) as raised:
-        spark_job(airflow_home, "aggregate", [], task_id="aggregate").execute({})
-    assert isinstance(raised.value, AirflowFailException) is final
-
-
-@pytest.mark.airflow
 def test_the_happy_path_of_a_query_uses_spark_once_and_the_one_that_is_up(parsed: dict[str, Any]) -> None:
     for dag_id, dag in parsed["dags"].items():
         if not dag_id.startswith("query_"):
             continue
         happy = [dag["tasks"][name] for name in ("wait_for_raw", "aggregate", "gate", "publish")]
-        kinds = [task["type"] for task in happy]
-        assert (kinds.count("ConnectedJob"), kinds.count("SparkJob")) == (1, 0), dag_id
+        assert [task["in_process"] for task in happy] == [None, True, None, None], dag_id
         assert dag["tasks"]["aggregate"]["pool"] == "spark"
         assert dag["tasks"]["wait_for_raw"]["downstream"] == ["aggregate"]
-        assert dag["tasks"]["wait_for_raw"]["mode"] == "reschedule"
+        assert dag["tasks"]["wait_for_raw"]["type"] == "WaitForRawOperator"
         assert dag["tasks"]["aggregate"]["downstream"] == ["gate"]
         assert dag["tasks"]["publish"]["outlets"] == [f"published/{dag_id.removeprefix('query_')}"]
 

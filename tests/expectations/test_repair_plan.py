@@ -141,6 +141,7 @@ def test_a_null_key_can_be_repaired(settings: Settings) -> None:
 errors = st.lists(st.floats(0, 3, allow_subnormal=False), min_size=4, max_size=40)
 
 
+@pytest.mark.slow
 @given(errors, st.floats(0.01, 0.5), st.floats(1, 4))
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_after_the_repair_mean_and_p95_are_within_budget_and_no_fewer_of_the_worst_would_do(

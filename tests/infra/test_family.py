@@ -17,6 +17,8 @@ import pytest
 
 from infra.family import Family, lives, members, stop
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 FORK = "if not os.fork():\n    {child}\n    print('ready', flush=True)\n    time.sleep(60)\n"
 CHILDREN = {

@@ -16,6 +16,8 @@ from infra.services import RESTARTS, SERVICES, Services, running
 from shedding.config import Settings
 from shedding.errors import ConfigError
 
+pytestmark = pytest.mark.slow
+
 
 class Mortal(Services):
     """Services whose scheduler dies at once; the others sleep."""

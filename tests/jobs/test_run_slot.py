@@ -90,8 +90,8 @@ def test_a_watermark_at_the_slots_end_is_enough(settings: Settings, tmp_path: Pa
     catalog = catalog_with(tmp_path, "repair")
     row = {"state": "watermark", "interval_start": 0, "interval_end": HOUR}
     write_log(settings, "trips", [row], as_datetime(HOUR))
-    assert missing_raw(settings, catalog, catalog.query("fares"), 0) == []
-    assert missing_raw(settings, catalog, catalog.query("fares"), HOUR) == ["trips"]
+    assert list(missing_raw(settings, catalog, catalog.query("fares"), 0)) == []
+    assert list(missing_raw(settings, catalog, catalog.query("fares"), HOUR)) == ["trips"]
 
 
 def test_a_hole_that_the_windows_reach_into_keeps_a_slot_waiting_until_it_is_filled(
@@ -110,9 +110,9 @@ def test_a_hole_that_the_windows_reach_into_keeps_a_slot_waiting_until_it_is_fil
         write_log(settings, "trips", [row | interval], as_datetime(0))
 
     arrive(2)
-    assert missing_raw(settings, catalog, query, 2 * HOUR) == []  # nothing is there before: the generator begins here
+    assert list(missing_raw(settings, catalog, query, 2 * HOUR)) == []  # the generator begins here
     arrive(4)
-    assert missing_raw(settings, catalog, query, 4 * HOUR) == ["trips"]  # windows from 3 o'clock on have a hole
+    assert list(missing_raw(settings, catalog, query, 4 * HOUR)) == ["trips"]  # windows from 3 o'clock on have a hole
     with pytest.raises(NotReadyError, match="sluice ingest trips --from 1970-01-01T03:00:00Z --to 1970-01-01T05"):
         require_raw(settings, catalog, "fares", [4 * HOUR])
     arrive(3)

@@ -45,6 +45,7 @@ def drops(name: str) -> float:
     return float(np.mean([outcomes(seed)[name].dropped for seed in STREAMS]))
 
 
+@pytest.mark.slow
 def test_full_knowledge_keeps_tau_in_every_stream_and_drops_what_is_over() -> None:
     assert max(delays("full")) <= TAU * (1 + 1e-9)
     assert drops("full") == pytest.approx(0.25, abs=0.01)

@@ -25,6 +25,7 @@ except SluiceError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [0, 500, 100_000])
 def test_a_full_disk_is_one_line_and_changes_nothing(tmp_path: Path, room: int) -> None:
     table = Table(str(tmp_path / "numbers"))

@@ -16,6 +16,8 @@ from shedding.spec.times import format_date, parse_instant
 from shedding.tables import Table
 from tests.stores import BUCKET, FORGETFUL
 
+S3A = pytest.param("s3a", marks=pytest.mark.slow)
+
 
 def rows(slot: str, *values: float) -> pa.Table:
     return pa.table({"slot": [slot] * len(values), "x": pa.array(values, pa.float64())})
@@ -93,7 +95,7 @@ def replace_in_turn(job: tuple[str, int]) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("anywhere", ["directory", "s3a"], indirect=True)
+@pytest.mark.parametrize("anywhere", ["directory", S3A], indirect=True)
 def test_concurrent_processes_lose_and_double_nothing(table: Table) -> None:
     with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
         versions = list(pool.map(replace_in_turn, [(table.uri, n) for n in range(12)]))
@@ -138,7 +140,7 @@ def test_what_does_not_fit_the_table_is_refused_and_leaves_it_as_it_was(table: T
     assert table.read() == rows("a", 1.0)
 
 
-@pytest.mark.parametrize("anywhere", ["s3a"], indirect=True)
+@pytest.mark.parametrize("anywhere", [S3A], indirect=True)
 def test_a_commit_whose_answer_is_lost_is_there_once(anywhere: Settings) -> None:
     table = Table(f"s3a://{BUCKET}/{FORGETFUL}-{uuid.uuid4().hex}/table", ("slot",))
     for number in range(3):
@@ -168,7 +170,7 @@ def adopt_in_turn(job: tuple[str, int]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("anywhere", ["s3a"], indirect=True)
+@pytest.mark.parametrize("anywhere", [S3A], indirect=True)
 def test_writers_of_one_table_in_several_processes_lose_no_commit(table: Table) -> None:
     with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
         list(pool.map(adopt_in_turn, [(table.uri, n) for n in range(12)]))

@@ -94,6 +94,7 @@ def test_a_directory_without_specifications_is_no_good_check(
     assert "has neither datasets/ nor queries/" in one_line(capsys.readouterr().err)
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_ends_the_command_in_silence(published_warehouse: Path) -> None:
     code = (
         "import os, sys; from jobs.cli import main; "

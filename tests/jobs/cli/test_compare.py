@@ -53,6 +53,7 @@ def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_compared
         arguments.run(arguments, settings)
 
 
+@pytest.mark.slow
 def test_the_picture_is_written(settings, tmp_path):
     from shedding.spec import load_catalog
 

@@ -45,6 +45,7 @@ def run(*_):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "run",
     [
@@ -63,6 +64,7 @@ def test_it_is_one_line(run: str) -> None:
     assert (process.returncode, said) == (130, "sluice: error: interrupted\n")
 
 
+@pytest.mark.slow
 def test_outside_a_command_nothing_ends_the_process_later() -> None:
     script = "import signal, time, shedding.interruption as i; i.PATIENCE_SECONDS = 1; i.raise_quietly()\n"
     script += "try: signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt: time.sleep(2); print('lives')"

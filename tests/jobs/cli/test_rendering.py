@@ -21,6 +21,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_json_is_of_the_standard_whatever_the_values(value: Any) -> None:
     def refuse(word: str) -> None:

@@ -23,6 +23,8 @@ from tests.jobs.report.many_slots import many_slots
 from tests.jobs.report.specs import HOSTILE, make_query
 from tests.jobs.report.world import settings_of, world, write_specs
 
+pytestmark = pytest.mark.slow
+
 MOST_BYTES = 400_000
 
 

@@ -39,6 +39,7 @@ def test_more_rows_never_err_more_and_all_rows_not_at_all(goal: Goal, seed: int)
     np.testing.assert_allclose(errors[:, -1], 0, atol=1e-9)
 
 
+@pytest.mark.slow
 @every_curve
 @LAWS
 @given(seed=st.integers(0, 2**32 - 1), limit=st.floats(0.001, 2))

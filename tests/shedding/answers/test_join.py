@@ -15,6 +15,8 @@ from shedding.spec.query import QuerySpec
 from shedding.tables import Table
 from tests.shedding.rows_in_memory import HOUR, RowsScans, joined_sides, make_rows
 
+pytestmark = pytest.mark.slow
+
 
 def make_join(policy="cod", one_in=1, fraction=0.3, window=None):
     return QuerySpec.model_validate({

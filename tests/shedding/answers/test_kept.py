@@ -17,6 +17,8 @@ from shedding.spec.query import QuerySpec
 from shedding.stretches import Stretches
 from tests.shedding.rows_in_memory import HOUR, RowsScans, RowsSide, make_rows, side_of
 
+pytestmark = pytest.mark.slow
+
 MEASURES = [
     {"name": "mean", "agg": "avg", "column": "value"}, {"name": "total", "agg": "sum", "column": "value"},
     {"name": "trips", "agg": "count"}, {"name": "least", "agg": "min", "column": "value"},

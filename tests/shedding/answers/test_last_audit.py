@@ -47,6 +47,7 @@ def told(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if "audit_" in name and name != "audit_reason"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -81,6 +82,7 @@ def test_the_errors_are_those_of_the_audits_worst_window(settings: Settings) -> 
     assert rows[0]["mean_audit_worst_error"] == max(row["mean_worst_error"] for row in rows)
 
 
+@pytest.mark.slow
 def test_a_record_of_other_rows_is_not_believed(settings: Settings) -> None:
     query = make_query()
     slot, audit = slots_of(query)
@@ -104,6 +106,7 @@ def test_a_record_survives_the_repair_of_the_audited_slot(settings: Settings) ->
     assert told(run(settings, query, slot)) == recorded
 
 
+@pytest.mark.slow
 def test_a_join_is_told_of_its_last_audit_too(settings: Settings) -> None:
     query = QuerySpec.model_validate({
         "name": "q", "dataset": "left", "join": {"dataset": "right", "on": ["key"]}, "group_by": ["key"],

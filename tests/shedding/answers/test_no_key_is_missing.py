@@ -10,6 +10,8 @@ from shedding.tables import Table
 from tests.shedding.answers.test_slot import POLICIES, make_query, run
 from tests.shedding.rows_in_memory import HOUR, make_rows, side_of
 
+pytestmark = pytest.mark.slow
+
 WINDOWS = {
     "tumbling": {"size": "1 hour"},
     "sliding": {"size": "1 hour", "slide": "30 minutes"},

@@ -88,6 +88,7 @@ def test_no_key_of_a_window_is_missing_and_counts_are_exact(settings, policy):
     assert (shed.is_imputed == (shed.sampled_rows == 0)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_budget_is_held_within_three_deviations(settings, policy):
     query = with_policy(policy)
@@ -109,6 +110,7 @@ def test_priors_are_the_last_three_audits_and_are_written_down(settings):
     assert runs.last_audit.iloc[0] == pd.Timestamp(slots[0].replace("T", " ").replace("Z", "+00:00"))
 
 
+@pytest.mark.slow
 def test_fresh_panes_are_not_computed_again_and_changed_rows_are(settings):
     query, rows = make_query(), make_rows()
     _, first = run(settings, query, [8 * HOUR], rows)
@@ -297,6 +299,7 @@ def test_drift_of_the_concepts_adds_an_audit_after_the_slot_that_moved(settings)
     assert not runs.loc[slot_name(9 * HOUR)].audited.any()
 
 
+@pytest.mark.slow
 def test_of_the_slot_before_only_the_panes_that_windows_reach_into_are_read(settings):
     query = make_query(window={"size": "30 minutes", "slide": "10 minutes"}, audit={"one_in": 6})
     rows = make_rows()

@@ -74,6 +74,7 @@ def test_no_key_is_checked_where_nothing_is_to_be_learnt(settings: Settings, why
         assert row["mean_mean_bound"] == 0
 
 
+@pytest.mark.slow
 def test_a_jump_between_audits_moves_the_bound_by_what_is_measured_in_the_slot(settings: Settings) -> None:
     hour = unaudited(14)
     plan = AuditPlan(HOUR, 4, "q", first=0)
@@ -84,6 +85,7 @@ def test_a_jump_between_audits_moves_the_bound_by_what_is_measured_in_the_slot(s
     assert moved["mean_mean_bound"] > 1.5 * quiet["mean_mean_bound"]
 
 
+@pytest.mark.slow
 def test_the_bound_of_a_slot_is_the_same_in_any_order_of_backfill(settings: Settings) -> None:
     rows, query = many_keys(16), make_query()
     hours = [9, 10, 11, 12, 13]

@@ -55,6 +55,7 @@ def test_every_policy_answers_and_a_budget_of_all_rows_is_exact_to_the_bit(
     np.testing.assert_allclose(last.stddev, inside.std().reindex(last.index), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_a_sampled_slot_shows_every_key_that_has_two_rows_and_null_for_one(settings: Settings, known: bool) -> None:
     found = results(settings, [0, HOUR, 2 * HOUR, 4 * HOUR, 5 * HOUR], known)
@@ -68,6 +69,7 @@ def test_a_sampled_slot_shows_every_key_that_has_two_rows_and_null_for_one(setti
     np.testing.assert_allclose(told.variance, told.stddev**2, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_any_order_of_slots_gives_the_same_bits(settings: Settings, tmp_path: Any) -> None:
     other = settings.model_copy(update={"warehouse": str(tmp_path / "other")})
     pd.testing.assert_frame_equal(

@@ -27,6 +27,7 @@ def experiment(query, rows, legs, estimates, right=None):
     return {(line["policy"], line["budget"], line["estimates"], line["measure"]): line for line in lines}
 
 
+@pytest.mark.slow
 def test_more_rows_give_smaller_errors_and_the_fraction_is_the_measured_one():
     query = make_query(audit={"one_in": 2})
     legs = [Leg(policy, fraction) for policy in ("uniform", "posterior") for fraction in (0.05, 0.4)]
@@ -41,6 +42,7 @@ def test_more_rows_give_smaller_errors_and_the_fraction_is_the_measured_one():
         assert lines[policy, 0.05, "shrunk", "n"]["mean_error"] == 0
 
 
+@pytest.mark.slow
 def test_ratios_and_quantiles_of_keys_that_a_few_others_tell_are_covered():
     ratio = {"name": "unit", "agg": "ratio", "column": "value", "over": "other"}
     median = {"name": "half", "agg": "quantile", "q": 0.5, "column": "value"}
@@ -78,6 +80,7 @@ def test_everything_sampled_is_exact():
     assert lines["uniform", 1.0, "plain", "mean"]["missing_keys"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [{"size": "1 hour"}, {"size": "2 hours", "slide": "1 hour"}])
 def test_a_join_is_compared_by_every_policy_and_its_rows_are_those_of_both_sides(window):
     query = make_join(one_in=2, window=window)

@@ -76,6 +76,7 @@ def test_an_exact_leg_is_a_group_by_of_the_function_s_values(settings: Settings,
     np.testing.assert_allclose(exact["total"], wanted["sum"], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_shed_leg_calls_the_function_for_kept_rows_only_and_a_re_run_not_at_all(
     settings: Settings, tmp_path: Path, log: Path
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_shed_leg_calls_the_function_for_kept_rows_only_and_a_re_run_not_at_al
     assert calls(log) == before
 
 
+@pytest.mark.slow
 def test_a_wider_sample_and_late_rows_call_for_new_rows_only(settings: Settings, tmp_path: Path, log: Path) -> None:
     specs, rows = write_function(tmp_path, log), make_rows(hours=6)
     held_back = rows.sample(frac=0.05, random_state=1).index
@@ -131,6 +133,7 @@ def test_rows_that_fail_have_no_value_and_their_inputs_are_kept_in_quarantine(
         answer(settings, make_query(write_function(tmp_path, log, body), on_error="fail", version=2), 0, rows)
 
 
+@pytest.mark.slow
 def test_a_sum_is_unbiased_where_the_function_gives_no_value_for_many_rows(
     settings: Settings, tmp_path: Path, log: Path
 ) -> None:

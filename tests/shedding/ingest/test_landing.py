@@ -71,6 +71,7 @@ def test_a_header_may_start_with_a_byte_order_mark_and_name_more_columns(setting
     assert found.layout == ("X", "more", "t")
 
 
+@pytest.mark.slow
 def test_a_header_of_thousands_of_columns_is_read_whole(settings: Settings) -> None:
     names = [f"column_number_{n}" for n in range(9000)]
     for name, pack in (("a.csv", bytes), ("a.csv.gz", gzip.compress)):

@@ -85,15 +85,15 @@ def test_rows_are_counted_and_known_by_their_content_not_by_the_run_that_made_th
 def test_readers_wait_until_every_window_is_decided(settings: Settings, catalog: Catalog) -> None:
     reader = catalog.query("peaks")
     published(settings, catalog, SLOT)
-    assert missing_raw(settings, catalog, reader, SLOT) == ["halves"]
+    assert list(missing_raw(settings, catalog, reader, SLOT)) == ["halves"]
     with pytest.raises(NotReadyError, match=r"reads the windows of halves .* sluice run halves --from"):
         require_raw(settings, catalog, "peaks", [SLOT])
     source = catalog.query("halves")
     bad = judged(settings, Answer(source, SLOT + HOUR, leg="exact"), BAD)
     quarantine(settings, source, SLOT + HOUR, bad, "run")
-    assert missing_raw(settings, catalog, reader, SLOT) == ["halves"]  # a refused window is not decided
+    assert list(missing_raw(settings, catalog, reader, SLOT)) == ["halves"]  # a refused window is not decided
     published(settings, catalog, SLOT + HOUR)
-    assert missing_raw(settings, catalog, reader, SLOT) == []
+    assert list(missing_raw(settings, catalog, reader, SLOT)) == []
     assert arrivals_of(settings, catalog, "halves").first_event == SLOT
 
 
@@ -115,7 +115,7 @@ def test_a_window_never_stands_on_part_of_its_source_and_is_added_once_that_is_f
             publish(settings, source, one, judged(settings, kept_answer(source, one)), "run")
         else:
             drop_slot(settings, source, one, "run")
-    assert missing_raw(settings, catalog, reader, slot) == []
+    assert list(missing_raw(settings, catalog, reader, slot)) == []
     plan = settle_plan(settings, reader, slot, "run")
     assert set(own.dropped) <= set(plan.dropped)
     assert "its source halves dropped" in plan.reason

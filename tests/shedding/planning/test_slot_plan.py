@@ -75,6 +75,7 @@ def _race(job: tuple[Settings, int]) -> SlotPlan:
     return settle_plan(settings, dropper(0.1 * (number % 5)), SLOTS[1], f"run {number}")
 
 
+@pytest.mark.slow
 def test_runners_that_race_with_other_shares_end_with_one_plan_that_holds_all_of_theirs(settings: Settings) -> None:
     with multiprocessing.get_context("spawn").Pool(4) as pool:
         plans = pool.map(_race, [(settings, number) for number in range(8)])

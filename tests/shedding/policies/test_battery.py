@@ -64,6 +64,7 @@ def test_a_scalar_query_gets_one_rate(name: str) -> None:
     assert got.rates.tolist() == [pytest.approx(1.0 if name == "exact" else 0.05)]
 
 
+@pytest.mark.slow
 @every_policy
 def test_a_million_keys_take_seconds(name: str) -> None:
     concept = random_concept(1, 1_000_000)

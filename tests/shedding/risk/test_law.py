@@ -43,12 +43,14 @@ def _claims(expected: np.ndarray) -> WindowErrors:
     return claims(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keys", "audits", "spread"), [(3, 1, 0.3), (3, 6, 0.05), (40, 1, 0.05), (40, 6, 0.3)])
 def test_at_most_the_stated_share_of_windows_is_above_the_bound(keys: int, audits: int, spread: float) -> None:
     found = over(audits, keys=keys, spread=spread)
     assert max(found.values()) <= RISK + CHANCE, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "slope"), [(2.0, 0.0), (0.5, 0.0), (1.3, 0.5)])
 def test_claims_that_are_wrong_as_audits_have_shown_are_bounded_rightly(scale: float, slope: float) -> None:
     found = over(5, keys=60, spread=0.15, scale=scale, slope=slope)

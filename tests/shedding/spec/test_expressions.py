@@ -148,9 +148,12 @@ def test_an_expression_of_many_terms_is_checked_in_the_time_of_its_length(joint:
     seconds = []
     for terms in (100, 1000):
         text = joint.join(f"fare * {term}" if joint == " + " else f"zone = 'v{term}'" for term in range(terms))
-        started = time.process_time()
-        assert check(text, COLUMNS).faults == []
-        seconds.append(time.process_time() - started)
+        tries = []
+        for _ in range(3):  # the least: a busy machine makes some of them slow
+            started = time.process_time()
+            assert check(text, COLUMNS).faults == []
+            tries.append(time.process_time() - started)
+        seconds.append(min(tries))
     assert seconds[1] < 40 * seconds[0], seconds
 
 

@@ -16,7 +16,7 @@ from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_da
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from shedding.config import Settings
+from sluice_airflow.deployment import deployed_settings
 
 HEADERS = {
     # A page shows values that came with the data: whatever they hold, nothing runs and nothing is loaded.
@@ -64,7 +64,7 @@ def data_docs_app(docs: Path) -> FastAPI:
 
 def app() -> FastAPI:
     """The app of this deployment."""
-    return data_docs_app(Settings.load().docs)
+    return data_docs_app(deployed_settings().docs)
 
 
 def _missing() -> NoReturn:

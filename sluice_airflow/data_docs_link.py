@@ -6,6 +6,8 @@ from typing import Any
 
 from airflow.sdk import BaseOperatorLink
 
+from sluice_airflow.base_path import base_path
+
 XCOM_KEY = "data_docs"
 PREFIX = "/data-docs"
 
@@ -18,4 +20,4 @@ class DataDocsLink(BaseOperatorLink):
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
         """The page's address; computed where the task ran, when it has ended."""
         page = ti_key.xcom_pull(task_ids=operator.task_id, key=XCOM_KEY)
-        return f"{PREFIX}/{page or ''}"
+        return f"{base_path()}{PREFIX}/{page or ''}"

@@ -15,12 +15,13 @@ from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_da
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from infra.data_docs import HEADERS, METHODS, NOT_FOUND, READ, is_allowed, may_read
 from jobs.report.figures import QueryFigures
 from jobs.report.metrics import CONTENT_TYPE, metrics_text
 from jobs.report.pages import Links, content_security_policy, front_page, message_page, query_page
 from shedding.config import Settings
 from shedding.spec import Catalog, load_catalog
+from sluice_airflow.data_docs import HEADERS, METHODS, NOT_FOUND, READ, is_allowed, may_read
+from sluice_airflow.deployment import deployed_settings
 
 NO_TOKEN = 401
 DAG_PREFIX = "query_"
@@ -71,7 +72,7 @@ def page_app(settings: Settings) -> FastAPI:
 
 def app() -> FastAPI:
     """The app of this deployment."""
-    return page_app(Settings.load())
+    return page_app(deployed_settings())
 
 
 def _token_of(settings: Settings) -> Callable[[Request], None]:

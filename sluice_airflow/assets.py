@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from airflow.sdk import Asset
 
 from shedding.config import Settings
@@ -20,12 +17,8 @@ def published_asset(query: str) -> Asset:
     return Asset(name=f"published/{query}", uri=f"sluice://published/{query}", group="published")
 
 
-def announce_version(settings: Settings, asset: Asset) -> Callable[[Any, Any], None]:
-    """A post-execute hook that puts the table's Delta version on the asset's event."""
+def version_of(settings: Settings, asset: Asset) -> int | None:
+    """The Delta version of the asset's table."""
+    from shedding import warehouse
 
-    def announce(context: Any, _result: Any) -> None:
-        from shedding import warehouse
-
-        context["outlet_events"][asset].extra = {"version": warehouse.named(settings, asset.name).version()}
-
-    return announce
+    return warehouse.named(settings, asset.name).version()
