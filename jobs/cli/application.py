@@ -21,19 +21,9 @@ from shedding.errors import SluiceError, innermost, lines
 from shedding.interruption import INTERRUPTED, ending_at_once, was_interrupted
 
 COMMANDS = (
-    "check",
-    "profile",
-    "ingest",
-    "run",
-    "compare",
-    "plan",
-    "verify",
-    "show",
-    "explain",
-    "status",
-    "report",
-    "alerts",
-)
+    "check", "profile", "ingest", "run", "plan-backfill", "compare", "plan", "verify", "show", "explain",
+    "status", "report", "alerts",
+)  # fmt: skip
 BAD_USAGE = 2
 
 
@@ -55,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        importlib.import_module(f"jobs.cli.{name}").configure(subparsers)
+        importlib.import_module(f"jobs.cli.{name.replace('-', '_')}").configure(subparsers)
     return top
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from jobs.cli.rendering import print_rows
 from shedding.config import Settings
-from shedding.spec import load_catalog
-from shedding.spec.times import as_datetime, parse_instant
+from shedding.spec import Catalog, load_catalog
+from shedding.spec.times import as_datetime, format_instant, parse_instant
 
 
 def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,6 +27,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     print()
     queries = [query_status(settings, name) for name in sorted(catalog.queries)]
     print_rows(queries, ["query", "last_slot", "last_verdict", "slots_published"])
+    print()
+    waiting = [f"{status['query']}: {waits}" for status in queries if (waits := next_slot(settings, catalog, status))]
+    print(*waiting, sep="\n", end="\n" if waiting else "")
     if catalog.problems:
         print(f"\n{len(catalog.problems)} problems in the specifications; see: sluice check")
     return 0
@@ -43,6 +47,19 @@ def dataset_status(settings: Settings, name: str) -> dict[str, Any]:
         "watermark": as_datetime(watermark) if watermark is not None else None,
         "quarantined": sum(source.quarantined for source in arrivals.visible),
     }
+
+
+def next_slot(settings: Settings, catalog: Catalog, status: Mapping[str, Any]) -> str:
+    """What the slot after the query's last one waits for; empty where it never ran, or its rows have come."""
+    from jobs.run_slot import missing_raw
+
+    query = catalog.queries[status["query"]]
+    if status["last_slot"] is None:
+        return ""
+    slot = parse_instant(status["last_slot"]) + query.timeline.slot
+    missing = missing_raw(settings, catalog, query, slot)
+    told = "; ".join(f"{name} {what}" for name, what in missing.items())
+    return f"slot {format_instant(slot)} waits: {told}" if told else ""
 
 
 def query_status(settings: Settings, name: str) -> dict[str, Any]:
