@@ -78,6 +78,11 @@ class Verdict:
         return tuple(check for check in self.checks if check.stops)
 
     @property
+    def warnings(self) -> tuple[Check, ...]:
+        """The checks that failed and only warn."""
+        return tuple(check for check in self.checks if not check.passed and not check.stops)
+
+    @property
     def reason(self) -> str:
         """One line: the verdict and, where it failed, by what."""
         if self.passed:

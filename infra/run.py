@@ -73,9 +73,9 @@ def _run(directory: Path, once: bool) -> None:
             _fill(AirflowApi(home, services.check), query, start, end, arrived)
             print(f"\n{published_report(settings, query)}\n", flush=True)
             say(f"ready after {time.monotonic() - begin:.0f} s: {home.url} (user {USER}, password {home.password()})")
-            say(f"the error budgets: {home.url}/sluice/ (log in first)")
             if not once:
                 say("scheduled runs go on; Ctrl-C stops everything")
+            say(f"the error budgets: {home.url}/sluice/ (log in first)")
             while not once:
                 services.check()
                 time.sleep(1.0)

@@ -22,6 +22,7 @@ from sluice_airflow.priority import PRIORITY
 from sluice_airflow.retries import RETRIES
 from sluice_airflow.slot_of_run import slot_of_run
 from sluice_airflow.spark import POOL, SparkJob
+from sluice_airflow.warnings_note import KEY
 
 LONGEST_WAIT = dt.timedelta(hours=12)
 APPROVE, REJECT = "Publish", "Reject"
@@ -180,7 +181,9 @@ class GateOperator(SlotBranch):
         context["ti"].xcom_push(key="slot", value=format_instant(slot))
         context["ti"].xcom_push(key="reason", value=verdict.reason)
         context["ti"].xcom_push(key=data_docs_link.XCOM_KEY, value=verdict.docs)
-        print(verdict.reason)
+        if verdict.passed and verdict.warnings:
+            context["ti"].xcom_push(key=KEY, value="; ".join(check.detail for check in verdict.warnings))
+        print(verdict.reason, *(f"warning: {check.detail}" for check in verdict.warnings), sep="\n")
         return self.passed if verdict.passed else self.failed
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
 
+from sluice_airflow import warnings_note
 from sluice_airflow.base_path import base_path
 from sluice_airflow.data_docs_link import PREFIX as DATA_DOCS
 from sluice_airflow.priority import DueFirst
@@ -60,3 +61,4 @@ class SluicePlugin(AirflowPlugin):
         {"name": "Data Docs", "href": f"{base_path()}{DATA_DOCS}/", "destination": "nav", "category": "browse"},
     ]  # fmt: skip
     priority_weight_strategies: ClassVar = [DueFirst]
+    listeners: ClassVar = [warnings_note]

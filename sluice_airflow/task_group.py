@@ -18,6 +18,7 @@ from airflow.sdk import TaskGroup, chain
 from shedding.spec import QuerySpec
 from sluice_airflow import operators
 from sluice_airflow.deployment import Deployment
+from sluice_airflow.notifications import notifiers
 from sluice_airflow.priority import PRIORITY
 from sluice_airflow.retries import RETRIES
 
@@ -46,7 +47,8 @@ def slot_tasks(query: QuerySpec, deployment: Deployment) -> list[Any]:
     own: dict[str, Any] = {"query": query.name, "deployment": deployment}
     wait, aggregate = operators.WaitForRawOperator(**own), operators.AggregateOperator(**own)
     publish = operators.PublishOperator(**own, trigger_rule=ONE_UPSTREAM)
-    quarantine = operators.QuarantineOperator(**own, trigger_rule=ONE_UPSTREAM)
+    refused = notifiers(query, "refused")
+    quarantine = operators.QuarantineOperator(**own, trigger_rule=ONE_UPSTREAM, on_failure_callback=refused)
     gate = operators.GateOperator(**own, failed=_first_remedy(query))
     last = [publish, quarantine]
     if not query.drops_windows:
@@ -72,7 +74,7 @@ def _remedy(query: QuerySpec, own: dict[str, Any], gate: Any) -> list[Any]:
     first = _first_remedy(query)
     if first == "repair":
         again = operators.GateOperator(**own, task_id="gate_again", again=True)
-        return [operators.RepairOperator(**own), again]
+        return [operators.RepairOperator(**own, on_success_callback=notifiers(query, "repaired")), again]
     if first == "ask":
         ask = _ask(query, gate)
         return [ask, operators.DecisionOperator(**own, answer=ask.output)]
@@ -91,6 +93,7 @@ def _ask(query: QuerySpec, gate: Any) -> HITLOperator:
         body=of_gate.format("reason"),
         options=[operators.APPROVE, operators.REJECT],
         defaults=[operators.REJECT],
+        notifiers=notifiers(query, "approval_needed"),
         response_timeout=dt.timedelta(microseconds=query.gate.approval_timeout),
         weight_rule=PRIORITY,
         **RETRIES,

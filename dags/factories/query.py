@@ -10,6 +10,7 @@ from factories.schedule import scheduled
 from shedding.config import Settings
 from shedding.spec import Catalog, QuerySpec
 from sluice_airflow.deployment import Deployment
+from sluice_airflow.notifications import late_alerts
 from sluice_airflow.task_group import slot_tasks
 
 
@@ -24,6 +25,7 @@ def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
         default_args={"owner": query.owner},
         params=_params(query),
         doc_md=query_page(query),
+        deadline=late_alerts(query) or None,
     ) as dag:
         last = slot_tasks(query, Deployment(settings, catalog))
         if catalog.queries_of(query.name):

@@ -21,7 +21,7 @@ from shedding.errors import SluiceError, innermost, lines
 from shedding.interruption import INTERRUPTED, ending_at_once, was_interrupted
 
 COMMANDS = (
-    "check", "profile", "ingest", "run", "plan-backfill", "compare", "plan", "verify", "show", "explain",
+    "init", "check", "profile", "ingest", "run", "plan-backfill", "compare", "plan", "verify", "show", "explain",
     "status", "report", "alerts",
 )  # fmt: skip
 BAD_USAGE = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from jobs.cli.arguments import add_interval, interval
+from jobs.cli.arguments import add_interval, instant, interval
 from jobs.cli.progress import Progress
 from shedding.config import Settings
 from shedding.errors import SluiceError, SourceError
@@ -20,6 +20,9 @@ def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("files", metavar="FILE", nargs="*", type=Path, help="left out: what waits in the landing")
     add_interval(parser, required=False)
+    parser.add_argument(
+        "--complete-to", type=instant, metavar="T", help="say that all rows before T have come; reads no file"
+    )
     parser.set_defaults(run=run)
 
 
@@ -28,6 +31,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     catalog = load_catalog(settings.specs)
     dataset = catalog.dataset(arguments.dataset)
     span = interval(arguments)
+    if arguments.complete_to is not None:
+        return _complete(settings, dataset, arguments, span)
     _refuse_what_makes_no_sense(dataset, arguments.files, span)
     from jobs.ingest import ingest
     from shedding.spark.session import spark_session
@@ -50,6 +55,32 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         print(problem)
     if report.quarantined:
         print(f"broken rows and their reasons: sluice show quarantine/{dataset.name}")
+    return 0
+
+
+def _complete(
+    settings: Settings, dataset: DatasetSpec, arguments: argparse.Namespace, span: tuple[int, int] | None
+) -> int:
+    """The owner's word that nothing before an instant is still to come: slots that end by then need not wait."""
+    import datetime as dt
+
+    from shedding.ingest.arrivals import Arrivals
+    from shedding.ingest.arrivals_log import watermark_row, write_log
+
+    if dataset.source.kind == "generator":
+        raise SluiceError(f"{dataset.name} comes from a generator, which knows what it has made; give --from and --to")
+    if arguments.files or span is not None:
+        raise SluiceError("--complete-to goes alone: ingest the files first, then say that they were all")
+    arrivals = Arrivals.load(settings, dataset.name)
+    first = arrivals.first_event
+    if first is None or arguments.complete_to <= first:
+        raise SluiceError(
+            f"{dataset.name} has no row before {format_instant(arguments.complete_to)}; ingest its files first"
+        )
+    write_log(settings, dataset.name, [watermark_row((first, arguments.complete_to))], dt.datetime.now(dt.UTC))
+    until = Arrivals.load(settings, dataset.name).watermark
+    assert until is not None
+    print(f"{dataset.name}: watermark {format_instant(until)}")
     return 0
 
 

@@ -53,6 +53,7 @@ DECIDES = {
     "publish": Decides.NOTHING,
     "gate": Decides.NOTHING,
     "objective": Decides.NOTHING,
+    "notify": Decides.NOTHING,
 }
 """Every key of a query's specification."""
 

@@ -13,6 +13,7 @@ from shedding.spec.aggregates import AGGREGATES
 from shedding.spec.enrich import EnrichSpec
 from shedding.spec.gate import GateSpec
 from shedding.spec.measure import MeasureSpec
+from shedding.spec.notify import NotifySpec
 from shedding.spec.reserved_names import RESERVED, name_clashes
 from shedding.spec.shed import EXACT, ShedSpec
 from shedding.spec.timeline import Timeline
@@ -106,6 +107,7 @@ class QuerySpec(Spec):
     publish: Literal["shed", "best"] = "shed"
     gate: GateSpec = GateSpec()
     objective: ObjectiveSpec = ObjectiveSpec()
+    notify: list[NotifySpec] = Field(default_factory=list, description="whom Airflow tells, of what")
 
     @model_validator(mode="after")
     def _times_fit(self) -> QuerySpec:

@@ -34,7 +34,8 @@ FARES = (
     QUERY.replace("name: fares", "name: city_fares")
     .replace("trips", "city")
     .replace("column: fare", "column: fare_amount")
-    + "gate: {mean_relative_error: 5, missing_keys: 0, on_failure: quarantine}\n"
+    + "gate: {mean_relative_error: 5, missing_keys: 0, half_width: 0.000001, warn: [half_width],"
+    + " on_failure: quarantine}\n"
 )
 STRICT = FARES.replace("city_fares", "city_strict").replace("mean_relative_error: 5", "mean_relative_error: 0.000001")
 RUN = """
@@ -42,6 +43,8 @@ import datetime as dt, sys
 from pathlib import Path
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+from airflow.models.dagrun import DagRun
+from airflow.utils.session import create_session
 folder = Path(sys.argv[1])
 DagBundlesManager().sync_bundles_to_db()
 bag = BundleDagBag(dag_folder=str(folder), bundle_path=folder, bundle_name="dags-folder")
@@ -49,18 +52,21 @@ sync_bag_to_db(bag, "dags-folder", None)
 for dag_id, date in zip(sys.argv[2::2], sys.argv[3::2]):
     run = bag.dags[dag_id].test(logical_date=dt.datetime.fromisoformat(date))
     print(dag_id, run.state, *sorted(f"{ti.task_id}={ti.state}" for ti in run.get_task_instances()), file=sys.stderr)
+with create_session() as session:
+    print(*(f"note {run.dag_id} {run.note}" for run in session.query(DagRun) if run.note), sep="\\n", file=sys.stderr)
 """
 
 
 def run_dags(*runs: tuple[str, dt.datetime]) -> dict[str, list[str]]:
-    """Run DAGs one after another as `airflow dags test` does; the states of run and tasks by DAG."""
+    """Run DAGs one after another as `airflow dags test` does; the states of run and tasks by DAG, and the notes."""
     arguments = [text for dag_id, date in runs for text in (dag_id, date.isoformat())]
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(DAGS), *arguments], capture_output=True, text=True, check=False, env=os.environ
     )
     lines = [line.split() for line in done.stderr.splitlines() if line.startswith(tuple(dag_id for dag_id, _ in runs))]
     assert len(lines) == len(runs), f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-    return {line[0]: line[1:] for line in lines}
+    notes = [line for line in done.stderr.splitlines() if line.startswith("note ")]
+    return {line[0]: line[1:] for line in lines} | {"notes": notes}
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +96,15 @@ def test_an_hour_of_rows_is_ingested_judged_and_published(story: tuple[Settings,
     assert states["query_city_fares"] == [
         "success", "aggregate=success", "gate=success", "publish=success", "quarantine=skipped", "wait_for_raw=success",
     ]  # fmt: skip
+
+
+@pytest.mark.airflow
+def test_a_check_that_warns_leaves_a_note_on_the_green_run_and_on_no_other(
+    story: tuple[Settings, dict[str, list[str]]],
+) -> None:
+    (note,) = story[1]["notes"]
+    assert note.startswith("note query_city_fares Published with a warning: ")
+    assert "half-width" in note or "half_width" in note
 
 
 @pytest.mark.airflow
