@@ -6,7 +6,8 @@ import datetime as dt
 import importlib
 from typing import Any
 
-from airflow.sdk import AsyncCallback, DeadlineAlert, DeadlineReference
+from airflow.sdk.definitions.callback import AsyncCallback
+from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 
 from shedding.errors import SpecError
 from shedding.spec import QuerySpec

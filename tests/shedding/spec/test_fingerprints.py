@@ -22,7 +22,7 @@ OTHER: dict[str, Any] = {
     "measures": [{"name": "mean", "agg": "sum", "column": "value"}], "top": {"by": "mean", "n": 3},
     "schedule": {"every": "2 hours"}, "shed": {"policy": "posterior", "budget": {"fraction": 0.2}},
     "estimates": "plain", "audit": {"one_in": 3}, "publish": "best", "gate": {"mean_relative_error": 0.1},
-    "objective": {"share": 0.9},
+    "objective": {"share": 0.9}, "notify": [{"on": ["late"], "call": "mail:Letter"}],
 }  # fmt: skip
 """Another value for every key but `source`, which is another dataset, and `enrich`, whose functions are files."""
 
