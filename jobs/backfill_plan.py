@@ -26,6 +26,7 @@ from shedding.spec import Catalog, QuerySpec
 from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
+from shedding.stretches import Stretches
 
 CURRENT, NEW, REFUSED = "up to date", "not computed yet", "refused"
 ROWS, SPECIFICATION = "its rows have changed", "the specification has changed"
@@ -110,7 +111,8 @@ def _reason(
 
 def _rows(query: QuerySpec, sides: Sequence[Side], slot: int, audited: bool) -> float:
     """The rows that the slot processes: all where it has an exact leg, the budget otherwise; an upper bound."""
-    every = float(sum(side.arrivals.rows(slot, slot + query.timeline.slot) for side in sides))
+    slot_time = Stretches.of((slot, slot + query.timeline.slot))
+    every = float(sum(side.arrivals.rows(slot_time) for side in sides))
     if audited:
         return every
     budget = query.shed.budget

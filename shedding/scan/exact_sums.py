@@ -143,7 +143,7 @@ class ExactSums:
         exponents = self.top - DIGIT_BITS * np.arange(len(self.digits))[:, np.newaxis]
         if int(exponents.min()) < _LEAST_NORMAL:
             return np.ldexp(self.digits.astype(np.float64), exponents)
-        return self.digits * np.ldexp(1.0, exponents)
+        return np.asarray(self.digits * np.ldexp(1.0, exponents), dtype=np.float64)
 
     @classmethod
     def _of_levels(cls, levels: dict[int, Integers], size: int) -> ExactSums:
@@ -162,7 +162,8 @@ class ExactSums:
         ladder = range(min(known), max(known) + DIGIT_BITS + 1, DIGIT_BITS)
         digits = np.empty((len(ladder), size), dtype=np.int64)
         for part in blocks(size):
-            own, carry = levels(part), np.int64(0)
+            own = levels(part)
+            carry: Integers | np.int64 = np.int64(0)
             for digit, exponent in zip(digits[::-1], ladder, strict=True):
                 value = own.get(exponent, np.int64(0)) + carry
                 carry = (value + _HALF) >> DIGIT_BITS
