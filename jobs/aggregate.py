@@ -64,7 +64,7 @@ def aggregate(
     require_rows(settings, catalog, spec, slot)
     plan = settle_plan(settings, spec, slot, run_id)
     scans = SlotScan(spark, settings, spec)
-    made = answer_slot(settings, catalog, spec, plan, scans)
+    made = answer_slot(settings, catalog, spec, plan, scans, run_id)
     seconds = time.monotonic() - started
     results_version, runs_version = made.write(settings, run_id, seconds)
     return AggregateReport(

@@ -10,6 +10,7 @@ CPU instead of 0.20 s (medians of 5), and its models read the environment wherev
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -72,6 +73,14 @@ class Settings(BaseModel):
     def connected(self) -> bool:
         """Whether slots are computed by a Spark that is up already, instead of one that each starts for itself."""
         return self.spark == "connect" and bool(self.connect_url)
+
+    @property
+    def cores(self) -> int:
+        """How many calls run at once: the master's own cores, on a cluster one for each partition of a shuffle."""
+        local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", self.master)
+        if local is None:
+            return self.shuffle_partitions
+        return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
 
     def require_warehouse(self) -> None:
         """Raise ConfigError where the warehouse is a directory that does not exist: it would look empty."""

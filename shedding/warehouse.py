@@ -74,15 +74,27 @@ enriched = Kind("enriched", ("slot", "column"), pa.schema([
     ("slot", pa.string()), ("column", pa.string()), ("version", pa.int64()), ("source", pa.string()),
     ("event_time", pa.int64()), ("u", pa.float64()), ("inputs", pa.int64()), ("double", pa.float64()),
     ("bigint", pa.int64()), ("string", pa.string()), ("boolean", pa.bool_()), ("cost_ns", pa.int64()),
-    ("cpu_ns", pa.int64()), ("error", pa.string()), ("refused", pa.string()),
+    ("cpu_ns", pa.int64()), ("error", pa.string()), ("refused", pa.string()), ("item", pa.int64()),
+    ("unlike", pa.bool_()),
 ]))  # fmt: skip
 """What functions made of the rows that a query's legs kept, once for each row, and what that took."""
+costs = Kind("costs", ("slot",), pa.schema([
+    ("slot", pa.string()), ("functions", pa.string()), ("depth", pa.int64()), ("width", pa.int64()),
+    ("rows", pa.list_(pa.int64())), ("cost", pa.list_(pa.int64())), ("total_rows", pa.int64()),
+    ("total_ns", pa.int64()), ("change", pa.float64()), ("stable", pa.bool_()), ("digest", pa.string()),
+    ("ratios", pa.list_(pa.float64())),
+    ("made_at", _INSTANT),
+]))  # fmt: skip
+"""What the calls of an audited slot cost, by item: the sketch that later slots plan by; the first one stays."""
 
 plans = Kind("plans", ("slot",), pa.schema([
     ("slot", pa.string()), ("revision", pa.int64()), ("mode", pa.string()), ("kept", pa.list_(pa.int64())),
     ("windows", pa.int64()), ("size", pa.int64()), ("slide", pa.int64()), ("drop", pa.float64()),
     ("batch", pa.int64()), ("salt", pa.string()), ("reason", pa.string()), ("run_id", pa.string()),
     ("made_at", _INSTANT),
+    ("basis", pa.string()), ("cost_version", pa.list_(pa.string())), ("budget_seconds", pa.float64()),
+    ("reached", pa.float64()), ("speed", pa.float64()), ("margin", pa.float64()), ("forecast_seconds", pa.float64()),
+    ("spent_seconds", pa.float64()), ("delay_seconds", pa.float64()), ("rounds", pa.list_(pa.float64())),
 ]))  # fmt: skip
 """What a slot decided before a row was read; the first writer of a revision wins, re-runs obey."""
 windows = Kind("windows", ("slot",), pa.schema([
@@ -95,6 +107,7 @@ windows = Kind("windows", ("slot",), pa.schema([
 OF_DATASET = (raw, concepts, quarantined_rows, ingests)
 OF_QUERY = (
     published, omitted, results, runs, verdicts, panes, verifications, quarantined_slots, plans, windows, enriched,
+    costs,
 )  # fmt: skip
 
 

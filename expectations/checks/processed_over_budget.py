@@ -1,4 +1,4 @@
-"""Rows processed against the rows budgeted."""
+"""Rows processed, or seconds spent, against those budgeted."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from shedding.spec.measure import MeasureSpec
 
 
 class ProcessedOverBudget(GateCheck):
-    """The shed leg processed at most `limit` times the rows of its budget; an exact leg is not judged by it."""
+    """The shed leg took at most `limit` times the rows, or seconds, of its budget; an exact leg is not judged by it."""
 
     key = "processed_over_budget"
-    words = "processed rows over budgeted rows"
-    sentence = "The shed leg processed at most $limit times the rows that its budget allows."
+    words = "processed over budget"
+    sentence = "The shed leg took at most $limit times the rows, or seconds, that its budget allows."
 
     def observe(self, evidence: Evidence, measure: MeasureSpec) -> Array:
-        """Processed over budgeted rows; the exact leg is no shedding: its cost is recorded, not judged."""
+        """What was taken over the budget; the exact leg is no shedding: its cost is recorded, not judged."""
         over = np.full(len(evidence.starts), np.nan)
         if evidence.leg == "exact":
             return over
-        budget = numbers(evidence.runs, "budget_rows")
-        return np.asarray(np.divide(numbers(evidence.runs, "processed_rows"), budget, out=over, where=budget > 0))
+        seconds = evidence.query.shed.budget.in_seconds
+        names = ("spent_seconds", "budget_seconds") if seconds else ("processed_rows", "budget_rows")
+        taken, budget = (numbers(evidence.runs, name) for name in names)
+        return np.asarray(np.divide(taken, budget, out=over, where=budget > 0))

@@ -33,6 +33,9 @@ def configure(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="D",
         help="length of a window, e.g. '30 minutes'; default: its first query's",
     )
+    parser.add_argument(
+        "--cost", action="store_true", help="what the calls of its queries' functions took, and what seconds buy"
+    )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="rows by rank of key, and keys against budgets")
     parser.set_defaults(run=run)
@@ -42,6 +45,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """0 once the profile of all visible rows is printed; a query's `where` is not applied."""
     catalog = load_catalog(settings.specs)
     dataset = catalog.dataset(arguments.dataset)
+    if arguments.cost:
+        return _costs(settings, catalog, dataset, arguments.format)
     keys, width = default_keys(catalog, dataset), arguments.window or default_window(catalog, dataset)
     if arguments.by is not None:
         keys = [word.strip() for word in arguments.by.split(",") if word.strip()]
@@ -56,6 +61,44 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.plot is not None:
         plot(found, dataset.name, arguments.plot)
     return 0
+
+
+def _costs(settings: Settings, catalog: Catalog, dataset: DatasetSpec, form: str) -> int:
+    """0 once the costs of every query with functions are printed; no Spark is needed."""
+    from shedding.compare.cost_profile import cost_profile
+
+    queries = [query for query in catalog.queries_of(dataset.name) if query.enrich]
+    if not queries:
+        raise SpecError(f"no query on {dataset.name} has enrich; --cost is about calls of functions")
+    found, missing = {}, None
+    for query in queries:
+        try:
+            found[query.name] = asdict(cost_profile(settings, query))
+        except NotReadyError as error:
+            missing = missing or error
+    if not found and missing is not None:
+        raise missing
+    print(json_text(found) if form == "json" else "\n\n".join(_cost_text(*one) for one in found.items()))
+    return 0
+
+
+def _cost_text(name: str, found: dict[str, Any]) -> str:
+    """Of one query the classes of cost, and what budgets buy."""
+    whole = [{"figure": key, "value": _number(value)} for key, value in found.items() if not isinstance(value, tuple)]
+    classes = [
+        {"seconds from": f"{line['least']:.3g}", "calls": line["calls"],
+         "of the calls": f"{line['share_of_calls']:.1%}", "of the seconds": f"{line['share_of_seconds']:.1%}"}
+        for line in found["classes"]
+    ]  # fmt: skip
+    budgets = [
+        {"budget": f"{{seconds: {line['seconds']:.3g}}}", "rows, one rate": f"{line['blind']:.1%}",
+         "rows, by cost": f"{line['aware']:.1%}", "error over that of one rate": f"{line['error']:.2f}"}
+        for line in found["purchases"]
+    ]  # fmt: skip
+    return "\n\n".join([
+        render([{"figure": "query", "value": name}, *whole], ["figure", "value"], "table"),
+        render(classes, list(classes[0]), "table"), render(budgets, list(budgets[0]), "table"),
+    ])  # fmt: skip
 
 
 def default_keys(catalog: Catalog, dataset: DatasetSpec) -> list[str]:

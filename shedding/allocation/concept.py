@@ -31,7 +31,8 @@ class Concept:
     cv^2 / n (1 - n / N); nan: no prior knows, inf: the mean is zero. scale (K, M): |value|, which turns relative into
     absolute errors. prior_variance (K, M): relative variance of the estimate from history alone; nan or inf: none.
     weight (K,): importance v_k >= 0. cost (K,): cost units of one row. least_u (K,): the smallest u of the key's rows
-    if it was kept at arrival, else nan; it makes completeness cheap (see `Problem.floor`).
+    if it was kept at arrival, else nan; it makes completeness cheap (see `Problem.floor`). key (K,): where keys are cut
+    by what their rows cost, the key of each stratum, numbered in order from 0; None: a stratum is a key.
     """
 
     population: Floats
@@ -42,6 +43,7 @@ class Concept:
     weight: Floats
     cost: Floats
     least_u: Floats = field(default_factory=lambda: np.zeros(0))
+    key: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         for name in ("population", "cv", "scale", "prior_variance", "weight", "cost", "least_u"):
@@ -100,6 +102,22 @@ class Concept:
 
     def __len__(self) -> int:
         return self.population.size
+
+    @property
+    def strata_key(self) -> NDArray[np.int64]:
+        """The key of each stratum."""
+        return np.arange(len(self)) if self.key is None else self.key
+
+    def cut(self, key: NDArray[np.int64], share: Floats, cost: Floats, least_u: Floats) -> Concept:
+        """The keys cut into strata: of each its key, its share of the key's rows, its cost and least u.
+
+        A stratum with the share q of its key's rows has the weight v_k q^2: its variance counts so in the key's mean.
+        Shares of a key may sum to less than 1: rows that are kept in any case are no stratum.
+        """
+        taken = {name: getattr(self, name)[key] for name in ("cv", "scale", "prior_variance")}
+        weight = self.weight[key] * share**2
+        return Concept(self.population[key] * share, self.known, **taken, weight=weight, cost=self.cost[key] * cost,
+                       least_u=least_u, key=key)  # fmt: skip
 
     @property
     def strata(self) -> Strata:

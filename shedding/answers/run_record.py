@@ -144,6 +144,7 @@ def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
         *[(f"{measure.name}_{name}", pa.string()) for measure in measures for name in texts],
         ("spot_keys", pa.int64()),
         ("slot_rows", pa.float64()), ("budget_rows", pa.float64()), ("processed_rows", pa.float64()),
+        ("budget_seconds", pa.float64()), ("spent_seconds", pa.float64()),
         ("processed_fraction", pa.float64()), ("total_rows", pa.float64()), ("rows_read", pa.float64()),
         ("bytes_read", pa.int64()), ("seconds", pa.float64()), ("overlap", pa.float64()), ("distance", pa.float64()),
         ("top_difference", pa.float64()), *[(name, pa.float64()) for name in WINDOW_DRIFT],

@@ -25,6 +25,7 @@ from shedding.answers.whole_values import whole_values
 from shedding.answers.window import exact_window, shed_window
 from shedding.answers.window_drift import exact_drift
 from shedding.config import Settings
+from shedding.enrich.store import unlike_advice
 from shedding.ingest.side import Side, sides_of
 from shedding.keys import Keys, align
 from shedding.panes.exact_panes import ExactPanes
@@ -38,6 +39,7 @@ from shedding.planning.fingerprints import answer_fingerprint
 from shedding.planning.planner import AS_ALLOCATED, Planner
 from shedding.planning.priors import Priors, expected_rows
 from shedding.planning.slot_plan import SlotPlan, by_calendar
+from shedding.planning.spending import Spending
 from shedding.risk import SpotCheck, window_record
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.fingerprints import spec_fingerprint
@@ -61,6 +63,7 @@ class SlotAnswer:
     shared: Mapping[str, Any]
     audited: bool
     spots: Mapping[str, SpotCheck] = field(default_factory=dict)
+    told: Sequence[str] = ()
 
     @property
     def shown_keys(self) -> int:
@@ -76,7 +79,7 @@ class SlotAnswer:
     def advice(self) -> list[str]:
         """What an audit's exact answers say that the specification should say too."""
         exact = [window.answer for window in self.windows if window.leg == EXACT]
-        return near_zero_advice(exact, self.query.measures) if self.audited else []
+        return [*self.told, *(near_zero_advice(exact, self.query.measures) if self.audited else [])]
 
     @property
     def total_rows(self) -> float:
@@ -100,9 +103,11 @@ class SlotAnswer:
         return version, runs.replace(told, where, metadata)
 
 
-def answer_slot(settings: Settings, catalog: Catalog, query: QuerySpec, plan: SlotPlan, scans: Scans) -> SlotAnswer:
+def answer_slot(
+    settings: Settings, catalog: Catalog, query: QuerySpec, plan: SlotPlan, scans: Scans, run_id: str = ""
+) -> SlotAnswer:
     """Answer the windows that the plan keeps; panes that are missing are computed and remembered."""
-    return answer_sides(settings, query, plan.slot, sides_of(settings, catalog, query), scans, plan)
+    return answer_sides(settings, query, plan.slot, sides_of(settings, catalog, query), scans, plan, run_id)
 
 
 def answer_sides(
@@ -112,6 +117,7 @@ def answer_sides(
     sides: Sequence[Side],
     scans: Scans,
     plan: SlotPlan | None = None,
+    run_id: str = "",
 ) -> SlotAnswer:
     """The same, with the state of the query's datasets pinned in `sides`: one, or the two of a join.
 
@@ -119,17 +125,20 @@ def answer_sides(
     """
     plans = AuditPlans(query, sides)
     panes = exact_panes(settings, query, sides, scans)  # one for all slots, so that nothing is read twice
-    made = [SlotWork(plans, slot, scans, panes, plan).answer()]
+    seconds = query.shed.policy != EXACT and query.shed.budget.in_seconds
+    spending = Spending(settings, query, scans, run_id) if seconds else None
+    made = [SlotWork(plans, slot, scans, panes, plan, spending).answer()]
 
     def windows_at(audit: int) -> Sequence[LegWindow]:
-        made.append(SlotWork(plans, audit, scans, panes).answer())
+        made.append(SlotWork(plans, audit, scans, panes, spending=spending).answer())
         return made[-1].windows
 
     trust = Trust(settings, plans, windows_at)
     columns = trust.columns(slot, made[0].windows)
     windows = trust.bounded(slot, made[0].windows, made[0].spots)
     costs = {name: made[-1].shared[name] for name in COSTS}  # all that the memories read: finding out about audits too
-    return replace(made[0], windows=windows, shared={**made[0].shared, **columns, **costs})
+    told = [*made[0].told, *(unlike_advice(settings, query, slot) if made[0].audited else [])]
+    return replace(made[0], windows=windows, shared={**made[0].shared, **columns, **costs}, told=told)
 
 
 def exact_panes(settings: Settings, query: QuerySpec, sides: Sequence[Side], scans: Scans) -> list[ExactPanes]:
@@ -152,6 +161,7 @@ class SlotWork:
         scans: Scans,
         exact: Sequence[ExactPanes],
         plan: SlotPlan | None = None,
+        spending: Spending | None = None,
     ) -> None:
         self.slot_plan = plan or by_calendar(plans.query, slot)
         self.query, self.sides, self.plans, self.slot, self.scans = plans.query, plans.sides, plans, slot, scans
@@ -160,7 +170,7 @@ class SlotWork:
         self.memories = [one.memory for one in exact]
         self.measures = [one.measures for one in exact]
         self.priors = [Priors(query, self.plan, one) for one in exact]
-        self.planner = Planner(query, self.priors)
+        self.planner = Planner(query, self.priors, spending)
         self.sampled = [SampledPanes(*both) for both in zip(exact, self.planner.sides, strict=True)]
         self.calibrations = [Calibrations(*both) for both in zip(self.priors, self.sampled, strict=True)]
         self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
@@ -215,7 +225,21 @@ class SlotWork:
             here = panes[0][self.slot]
             both = here[self.query.shed.policy], here[unchecked[0]]
             spots = slot_spot_checks(self.query, self.planner.spots(self.slot), self.slot, *both, keys, learnt)
-        return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited, spots)
+        return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited, spots, self._too_few())
+
+    def _too_few(self) -> list[str]:
+        """What to tell where seconds buy less than a row a key."""
+        if self.planner.spending is None or not self.planner.concept(self.slot).rows:
+            return []
+        made = self.planner.allocation(self.slot, self.query.shed.policy)
+        keys = len(self.planner.concept(self.slot).keys)
+        if made.expected_rows >= keys:
+            return []
+        mean = self.planner.concept(self.slot).whole / max(self.planner.concept(self.slot).rows, 1.0)
+        return [
+            f"{self.query.shed.budget} buys about {made.expected_rows:.0f} rows for {keys} keys, less than one a key; "
+            f"write at least {{seconds: {2 * keys * mean * self.planner.reached(self.slot).speed:.2g}}}"
+        ]
 
     @property
     def _own(self) -> Stretches | None:
@@ -250,7 +274,7 @@ class SlotWork:
     def _all_keys(self, keys: Sequence[Keys], learns: bool) -> Keys:
         """The keys of the panes and, where the answer learns, of the audits it learns from."""
         past = [k for priors in self.priors for k in priors.keys(self.slot, depth=2)] if learns else []
-        names = self.sides[0].keyset.keys
+        names = self.query.group_by
         return align([k.table() for k in [*keys, *past]], names)[0] if names else Keys((), (), 1)
 
     def _scored(self, leg: str, answer: Answer, exact: Answer | None, left_out: Omissions | None) -> LegWindow:
@@ -303,8 +327,17 @@ class SlotWork:
         if leg != EXACT and slot_rows:
             allocation = self.planner.allocation(self.slot, leg)
             columns["exceeded_by"] = allocation.exceeded_by
-            columns["budget_rows"] = self.planner.budget(self.slot)
+            columns["budget_rows"] = self._budget_rows(leg)
+            if self.planner.spending is not None:
+                columns["budget_seconds"] = self.planner.reached(self.slot).seconds
+                columns["spent_seconds"] = self.planner.reached(self.slot).spent
         return columns
+
+    def _budget_rows(self, leg: str) -> float:
+        """Of a budget of seconds the rows that it is expected to buy."""
+        if self.planner.spending is None:
+            return self.planner.budget(self.slot)
+        return self.planner.allocation(self.slot, leg).expected_rows
 
     def _fingerprints(self, leg: str) -> dict[str, str]:
         if leg not in self._made_of:
@@ -348,6 +381,8 @@ class SlotWork:
             return f"{len(plan.kept)} of {len(plan.windows)} windows computed ({plan.reason})"
         if self.query.shed.policy == EXACT:
             return "policy exact: every row"
+        if self.planner.spending is not None:
+            size += f" ({self.planner.reached(self.slot).reason})"
         if self.planner.concept(self.slot).counted:
             size = "the counts of arrival, which have the answer: no row sampled"
         beside = f", exact beside it ({self._audit_reason()})" if self.audited else ""

@@ -160,7 +160,7 @@ def _tallies(
     estimates: Sequence[str],
 ) -> dict[tuple[str, str], Tally]:
     side = experiments[0].side
-    names, by_side = side.keyset.keys, [experiment.measures for experiment in experiments]
+    names, by_side = tuple(query.group_by), [experiment.measures for experiment in experiments]
     tables = [panes.keys.table() for experiment in experiments for panes in experiment.kept.values()] if names else []
     keys = align(tables, names)[0] if names else Keys((), (), 1)
     tallies = {(leg.name, kind): Tally() for leg in legs for kind in estimates}

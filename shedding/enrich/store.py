@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,24 +16,29 @@ from shedding.config import Settings
 from shedding.enrich.calls import Result
 from shedding.errors import SpecError
 from shedding.spec.enrich import EnrichSpec
+from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
 from shedding.tables import Table
 
+Ints = npt.NDArray[np.int64]
 ROW = ("event_time", "u", "inputs")
 """What tells rows apart: instant (us), place, and a hash of the function's arguments."""
 
 
-def row_columns(entry: EnrichSpec, digest: str, results: Sequence[Result], rows: Sequence[Sequence[Any]]) -> pa.Table:
+def row_columns(
+    entry: EnrichSpec, digest: str, results: Sequence[Result], rows: Sequence[Sequence[Any]], items: Ints
+) -> pa.Table:
     """The columns of `enriched` that the function's results decide; `rows` are its arguments."""
     schema, size = warehouse.enriched.schema, len(results)
     kept = entry.on_error == "quarantine"
     refused = [json.dumps(list(row), default=str) if kept and r.error is not None else None
                for row, r in zip(rows, results, strict=True)]  # fmt: skip
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, Any] = {
         "column": [entry.name] * size, "version": [entry.version] * size, "source": [digest] * size,
         **{kind: [None] * size for kind in ("double", "bigint", "string", "boolean")},
         entry.type: [r.value for r in results], "cost_ns": [r.cost_ns for r in results],
-        "cpu_ns": [r.cpu_ns for r in results], "error": [r.error for r in results], "refused": refused,
+        "cpu_ns": [r.cpu_ns for r in results], "error": [r.error for r in results], "refused": refused, "item": items,
+        "unlike": [r.unlike for r in results],
     }  # fmt: skip
     return pa.table({name: pa.array(values, schema.field(name).type) for name, values in columns.items()})
 
@@ -51,7 +57,7 @@ class Enriched:
             return schema.empty_table()
         names = [slot_name(slot) for slot in slots]
         rows = self.table.read([("slot", "in", names), ("column", "=", self.entry.name)])
-        rows = rows.select(schema.names).cast(schema)
+        rows = _with_item(rows).select(schema.names).cast(schema)
         rows = rows.filter(pc.equal(rows["version"], self.entry.version))
         others = set(rows["source"].unique().to_pylist()) - {self.digest}
         if others:
@@ -67,6 +73,29 @@ class Enriched:
         metadata = {"column": self.entry.name, "version": self.entry.version}
         named = rows.append_column("slot", pa.array([name] * rows.num_rows)).select(warehouse.enriched.schema.names)
         self.table.append(named, metadata)
+
+
+def unlike_advice(settings: Settings, query: QuerySpec, slot: int) -> list[str]:
+    """The functions whose second calls on rows of an audited slot gave other values."""
+    found = []
+    for entry in query.enrich:
+        rows = Enriched(settings, query.name, entry).read([slot])
+        number = int(pc.sum(rows["unlike"]).as_py() or 0)
+        if number:
+            found.append(
+                f"{entry.call} is not deterministic: {number} of the rows it was called for twice got another value; "
+                f"the first value of a row is kept, but other rows of the same content may differ: make it depend on "
+                f"{', '.join(entry.columns)} alone"
+            )
+    return found
+
+
+def _with_item(rows: pa.Table) -> pa.Table:
+    """Rows of a table from before costs were kept by item: one item for all."""
+    for name, kind in (("item", np.int64), ("unlike", np.bool_)):
+        if name not in rows.column_names:
+            rows = rows.append_column(name, pa.array(np.zeros(rows.num_rows, dtype=kind)))
+    return rows
 
 
 def _first_of_each(rows: pa.Table) -> pa.Table:

@@ -16,7 +16,7 @@ from shedding.errors import SpecError
 from shedding.ingest.arrivals import HOUR
 from shedding.ingest.source_column import by_source
 from shedding.ingest.source_number import source_number
-from shedding.spark.expression import matching
+from shedding.spark.expression import matching, with_kept
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.keyset import KeySet
 
@@ -41,6 +41,7 @@ def count_keys(rows: DataFrame, sources: list[str], keyset: KeySet) -> pa.Table:
     """
     if keyset.where is not None:
         rows = matching(rows, keyset.where)
+    rows = with_kept(rows, keyset.keep)
     keys = [fn.col(f"`{key}`") for key in keyset.keys]
     moment = fn.unix_micros("event_time")
     counts = [fn.count("*").alias("rows")]
@@ -70,7 +71,7 @@ def count_each(
         except REFUSED as error:
             failed[keyset.id] = error
         except (PySparkException, Py4JJavaError) as error:
-            if keyset.where is None:
+            if keyset.where is None and keyset.keep is None:
                 raise
             failed[keyset.id] = error
     return counts, failed

@@ -18,7 +18,7 @@ from shedding.spec.catalog import Catalog
 from shedding.spec.dataset import DatasetSpec
 from shedding.spec.fingerprints import digest
 from shedding.spec.keyset import KeySet, keyset_of
-from shedding.spec.query import QuerySpec
+from shedding.spec.query import KEPT, QuerySpec
 from shedding.spec.times import parse_instant
 from shedding.stretches import Stretches
 from shedding.tables import Table
@@ -94,7 +94,7 @@ class Side:
         if schema is None:
             name = self.dataset.name
             raise NotReadyError(f"dataset {name} has no rows yet; run `sluice ingest {name}` first")
-        return {field.name: field.type for field in schema}
+        return {field.name: field.type for field in schema} | ({KEPT: pa.int32()} if self.keyset.keep else {})
 
 
 def file_bytes(

@@ -15,11 +15,15 @@ Index = npt.NDArray[np.int64]
 
 
 class Cut:
-    """A stretch of a slot's panes, which are sorted by their start, and the key of each among `size` keys."""
+    """A stretch of a slot's panes, which are sorted by their start, and the key of each among `size` keys.
 
-    def __init__(self, starts: Index, keys: Index, start: int, end: int, size: int) -> None:
-        first, last = np.searchsorted(starts, [start, end])
-        self.size, self.inside = size, slice(int(first), int(last))
+    `rows` are the places of the panes that belong to one stratum, in order; None: all of them do.
+    """
+
+    def __init__(self, starts: Index, keys: Index, start: int, end: int, size: int, rows: Index | None = None) -> None:
+        first, last = np.searchsorted(starts if rows is None else starts[rows], [start, end])
+        self.size = size
+        self.inside: slice | Index = slice(int(first), int(last)) if rows is None else rows[first:last]
         self.key = keys[self.inside]
 
     def summed(self, values: Floats) -> Floats:

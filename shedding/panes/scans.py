@@ -26,5 +26,11 @@ class Scans(Protocol):
     def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         """Exact values that do not merge over panes, per window and key."""
 
+    def spent(self, side: Side, stretches: Stretches, rates: Rates) -> pa.Table:
+        """See to it that functions were called for the rows that the rates keep, and tell what it took.
+
+        Columns item, rows and ns: the calls of each cost item and their nanoseconds, measured when they were made.
+        """
+
     def blocks(self, side: Side, measures: Sequence[MeasureSpec], blocks: Sequence[Block]) -> pa.Table:
         """Exact values that do not merge over panes, per block (window_start) and key; blocks do not overlap."""

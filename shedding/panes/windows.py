@@ -1,7 +1,8 @@
-"""Windows as combinations of panes: one stratum for each slot that the window overlaps.
+"""Windows as combinations of panes: one stratum for each rate that rows of a key were sampled at.
 
 All panes of a slot share its rates, so a window's rows of one slot are one stratum; slots are never
-added up as if they had been sampled alike.
+added up as if they had been sampled alike. Where panes tell a key's rows apart by what they cost, those
+of one rate are a stratum of the slot.
 """
 
 from __future__ import annotations
@@ -57,18 +58,25 @@ class PaneRun:
         if names:
             self.keys, places = align(tables, names)
         else:
-            self.keys, places = Keys((), (), 1), [np.zeros(1, dtype=np.int64) for _ in panes]
-        self._panes = list(panes)
+            self.keys, places = Keys((), (), 1), [np.zeros(len(p.keys), dtype=np.int64) for p in panes]
         self.more = places[len(panes) :]
-        laid_out = list(zip(self._panes, places, strict=False))
-        self._key = [place[part.key] for part, place in laid_out]  # of each pane its key among the run's
-        self._rates = stack([_rates(part, place, len(self.keys)) for part, place in laid_out])
+        self._panes: list[Panes] = []  # of each stratum; those of one slot share its panes
+        self._key: list[Index] = []  # of each pane its key among the run's
+        self._rows: list[Index | None] = []  # which of the panes are the stratum's
+        rates: list[Floats] = []
+        for part, place in zip(panes, places, strict=False):
+            for rows in _strata(part, place, names):
+                self._panes.append(part)
+                self._key.append(place[part.key])
+                self._rows.append(rows)
+                rates.append(_rates(part, place, len(self.keys), rows))
+        self._rates = stack(rates)
 
     def window(self, start: int, end: int) -> WindowSample:
-        """The window [start, end): one stratum for each slot, in the order of the slots."""
+        """The window [start, end): its strata in the order of the slots."""
         size = len(self.keys)
-        laid_out = zip(self._panes, self._key, strict=True)
-        cuts = [Cut(part.start, key, start, end, size) for part, key in laid_out]
+        laid_out = zip(self._panes, self._key, self._rows, strict=True)
+        cuts = [Cut(part.start, key, start, end, size, rows) for part, key, rows in laid_out]
         pairs = list(zip(cuts, self._panes, strict=True))
         return WindowSample(
             start=start,
@@ -86,8 +94,23 @@ class PaneRun:
         return type(stats[0]).window(cuts, stats)
 
 
-def _rates(panes: Panes, place: Index, size: int) -> Floats:
-    """Each key's rate in a slot, the same in all its panes."""
+def _strata(panes: Panes, place: Index, names: Sequence[str]) -> list[Index | None]:
+    """The panes of each stratum of a slot: the first, second, ... rate of each key; all where a key has but one."""
+    if panes.keys.names == tuple(names) or not len(panes):
+        return [None]
+    cell = np.zeros(len(panes.keys))
+    cell[panes.key] = panes.rate
+    key = place if names else np.zeros(len(panes.keys), dtype=np.int64)
+    pairs, of_cell = np.unique(np.stack([key, cell]), axis=1, return_inverse=True)
+    first = np.r_[True, pairs[0, 1:] != pairs[0, :-1]]
+    number = np.arange(pairs.shape[1]) - np.maximum.accumulate(np.where(first, np.arange(pairs.shape[1]), 0))
+    stratum = number[np.ravel(of_cell)][panes.key]
+    return [np.flatnonzero(stratum == one) for one in range(int(number.max()) + 1)]
+
+
+def _rates(panes: Panes, place: Index, size: int, rows: Index | None) -> Floats:
+    """Each key's rate in a stratum, the same in all its panes."""
     found = np.full(size, panes.unseen)
-    found[place[panes.key]] = panes.rate
+    key, rate = (panes.key, panes.rate) if rows is None else (panes.key[rows], panes.rate[rows])
+    found[place[key]] = rate
     return found

@@ -105,9 +105,7 @@ def slot_drift(query: QuerySpec, sides: Sequence[Side], slot: int) -> dict[str, 
     """
     nothing: dict[str, float | None] = {"overlap": None, "distance": None, "top_difference": None}
     length = query.timeline.slot
-    if not sides[0].keyset.keys or not all(
-        side.known(query.timeline.needed(slot - length, slot + length)) for side in sides
-    ):
+    if not query.group_by or not all(side.known(query.timeline.needed(slot - length, slot + length)) for side in sides):
         return nothing
     before, after = _slot_rows(query, sides, slot - length, slot + length)
     if not before.any() or not after.any():
@@ -175,7 +173,7 @@ def _slot_rows(query: QuerySpec, sides: Sequence[Side], start: int, end: int) ->
 def _side_rows(query: QuerySpec, side: Side, start: int, end: int) -> Floats:
     counts = side.counts(query.timeline.needed(start, end))
     assert counts is not None
-    keys, (place,) = align([counts], side.keyset.keys)
+    keys, (place,) = align([counts], query.group_by)
     slots = (end - start) // query.timeline.slot
     slot = (counts.column("pane_start").to_numpy().astype(np.int64) - start) // query.timeline.slot
     rows = np.asarray(counts.column("rows").to_numpy(), dtype=np.float64)

@@ -16,14 +16,19 @@ from shedding.allocation.budget import Allocation
 from shedding.ingest.side import rows_fingerprint
 from shedding.keys import Keys
 from shedding.planning.allocate import allocate
+from shedding.planning.costs import CostModel
 from shedding.planning.error_limits import PlannedErrors, planned_errors
 from shedding.planning.join_concept import learn_join
 from shedding.planning.least_budget import PILOT, Wish, least_fraction
 from shedding.planning.priors import Priors
+from shedding.planning.reached import Reached
 from shedding.planning.slot_concept import SlotConcept, learn_side
+from shedding.planning.spending import Spending
 from shedding.rates import Rates
 from shedding.risk import inclusion, spot_keys
+from shedding.spec.fingerprints import digest
 from shedding.spec.query import QuerySpec
+from shedding.spec.times import UNITS
 
 AS_ALLOCATED = "~"
 """Suffix of the leg that lacks the spot checks: what the estimates would have been made from without them."""
@@ -41,11 +46,13 @@ class Spots:
 class Planner:
     """The rates of one query's legs, and what they are expected to cost and to lose; made once per slot and leg.
 
-    Guarantee: a function of arrival counts and of the exact panes behind `priors`, one for each side of the query.
+    Guarantee: a function of arrival counts and of the exact panes behind `priors`, one for each side of the query; of a
+    budget of seconds also of what its slots' plans have settled.
     """
 
-    def __init__(self, query: QuerySpec, priors: Sequence[Priors]) -> None:
-        self.query, self.priors = query, list(priors)
+    def __init__(self, query: QuerySpec, priors: Sequence[Priors], spending: Spending | None = None) -> None:
+        """`spending` says how far seconds go, where those are what the query spends."""
+        self.query, self.priors, self.spending = query, list(priors), spending
         self._concepts: dict[int, SlotConcept] = {}
         self._planned: dict[int, PlannedErrors | None] = {}
         self._budgets: dict[int, float] = {}
@@ -65,7 +72,12 @@ class Planner:
         return self._allocated(slot, leg)[1]
 
     def budget(self, slot: int) -> float:
-        """Rows that may be processed in the slot: as the specification says, or as few as its error takes."""
+        """Rows that may be processed in the slot: as the specification says, or as few as its error takes.
+
+        Of a budget of seconds: those that its rows are forecast to take.
+        """
+        if self.spending is not None:
+            return self.reached(slot).forecast_seconds
         if slot not in self._budgets:
             budget, here = self.query.shed.budget, self.concept(slot)
             fraction = None if budget.error is None else self._fraction(slot, Wish(budget.error, budget.keys))
@@ -82,12 +94,31 @@ class Planner:
         checks = self.query.shed.spot_check if self.query.spot_checks else 0.0
         return min(1.0, least_fraction(self.query, self.concept(slot), planned, wish) / (1 - checks))
 
+    def reached(self, slot: int) -> Reached:
+        """How far the slot's seconds go: settled in its plan, by rounds where nobody ran them yet."""
+        assert self.spending is not None
+        here = self.concept(slot)
+        share = 1 - (self.query.shed.spot_check if self.query.spot_checks else 0.0)
+
+        def within(seconds: float) -> Rates:
+            made = allocate(self.query, self.query.shed.policy, here, seconds * share)
+            return here.rates(self.query.shed.policy, made, seconds)[0]
+
+        return self.spending.reached(self.priors[0], slot, here.whole, within)
+
+    def plan_fingerprint(self, slot: int) -> str | None:
+        """Of the factor that the slot's plan has settled; None where there is no plan yet, hence no sample."""
+        assert self.spending is not None
+        settled = self.spending.plans.recorded(slot)
+        return None if settled is None else digest([settled.basis, settled.forecast_seconds])
+
     def concept(self, slot: int) -> SlotConcept:
         """The slot's keys with their populations, and what the priors say of their spread."""
         if slot not in self._concepts:
             for priors in self.priors:
                 priors.load(slot)
-            self._concepts[slot] = learn(self.query, self.priors, slot)
+            costs = None if self.spending is None else self.spending.model(self.priors[0], slot)
+            self._concepts[slot] = learn(self.query, self.priors, slot, costs)
         return self._concepts[slot]
 
     def planned(self, slot: int) -> PlannedErrors | None:
@@ -109,21 +140,21 @@ class Planner:
         """The keys of the slot that are checked; none in an audited slot, or where nobody counted the keys."""
         here, rows = self.concept(slot), self._spot_rows(slot)
         if not rows or self.priors[0].plan.is_audited(slot) or not here.concept.known:
-            return Spots(here.keys, np.zeros(len(here.concept), dtype=np.bool_), np.ones(len(here.concept)))
+            return Spots(here.keys, np.zeros(len(here.keys), dtype=np.bool_), np.ones(len(here.keys)))
         made = self._allocated(slot, self.query.shed.policy + AS_ALLOCATED)[1]
-        cost = here.concept.full_cost * (1 - made.rates)
+        cost = here.by_key(here.concept.full_cost * (1 - made.rates))
         planned = self.planned(slot)
         if planned is not None and planned.limited:  # what is left out claims nothing that a check could measure
             population = here.concept.population
             widths = planned.half_widths(population, made.shares * population)
             cost = np.where((planned.over(widths) > 1).any(axis=1), 0.0, cost)
-        likely = inclusion(cost, made.expected_error)
+        likely = inclusion(cost, here.by_key(made.expected_error))
         return Spots(here.keys, spot_keys(cost, likely, rows, f"{self.query.name}/{slot}"), likely)
 
     def _spot_rows(self, slot: int) -> float:
         """The part of the budget that is kept for spot checks; nothing where the budget has room for all rows."""
         rows = self.budget(slot)
-        return self.query.shed.spot_check * rows if self.query.spot_checks and rows < self.concept(slot).rows else 0.0
+        return self.query.shed.spot_check * rows if self.query.spot_checks and rows < self.concept(slot).whole else 0.0
 
     def _allocated(self, slot: int, leg: str) -> tuple[tuple[Rates, ...], Allocation]:
         if (slot, leg) not in self._made:
@@ -134,8 +165,8 @@ class Planner:
             made = allocate(self.query, policy, here, rows, self.planned(slot))
             rates = here.rates(leg, made, rows)
             if leg == self.query.shed.policy and self.query.spot_checks:
-                chosen = self.spots(slot).chosen
-                rates = (replace(rates[0], values=np.where(chosen, 1.0, rates[0].values)),) if chosen.any() else rates
+                whole = here.of_rates(self.spots(slot).chosen)
+                rates = (replace(rates[0], values=np.where(whole, 1.0, rates[0].values)),) if whole.any() else rates
             self._made[slot, leg] = rates, made
         return self._made[slot, leg]
 
@@ -157,7 +188,8 @@ class SideRates:
         own, others = priors[self.number].side, priors[: self.number] + priors[self.number + 1 :]
         slots = [slot, *priors[0].plan.priors(slot)]
         needed = [self.planner.query.timeline.slot_needed(one) for one in slots]
-        return rows_fingerprint([own, *(other.side for other in others)], needed)
+        rows = rows_fingerprint([own, *(other.side for other in others)], needed)
+        return rows if self.planner.spending is None else digest([rows, self.planner.plan_fingerprint(slot)])
 
 
 def budget_rows(query: QuerySpec, rows: float) -> float:
@@ -166,6 +198,13 @@ def budget_rows(query: QuerySpec, rows: float) -> float:
     return float(budget.rows) if budget.rows is not None else (budget.fraction or 1.0) * rows
 
 
-def learn(query: QuerySpec, priors: Sequence[Priors], slot: int) -> SlotConcept:
-    """The concept of a slot from its arrival counts and its priors, one for each side of the query."""
-    return learn_join(query, priors, slot) if query.join is not None else learn_side(query, priors[0], slot)
+def learn(query: QuerySpec, priors: Sequence[Priors], slot: int, costs: CostModel | None = None) -> SlotConcept:
+    """The concept of a slot from its arrival counts and its priors, one for each side of the query.
+
+    With `costs` the slot spends seconds. Its cost classes are those of the budget as it is written: that of a delay
+    varies from slot to slot, and is taken to be the slot's own length.
+    """
+    if query.join is not None:
+        return learn_join(query, priors, slot)
+    seconds = query.shed.budget.seconds or query.timeline.slot / UNITS["second"]
+    return learn_side(query, priors[0], slot, costs, seconds)

@@ -42,16 +42,22 @@ class Populations:
 def counted(timeline: Timeline, keys: Keys, place: Ints, counts: pa.Table) -> Populations:
     """From the counts of arrival; `place` is the key number of each of their rows."""
     rows = np.bincount(place, _numbers(counts, "rows"), minlength=len(keys)).astype(np.float64)
-    block = block_of(timeline, counts)
-    pairs = np.unique(np.stack([place, block]), axis=1)[0]
-    windows = np.maximum(np.bincount(pairs, minlength=len(keys)).astype(np.float64), 1.0)
-    return Populations(keys, rows, windows, float(rows.sum()), 0.0, _least_u(timeline, counts, place, windows))
+    windows = np.maximum(_distinct(place, block_of(timeline, counts), len(keys)).astype(np.float64), 1.0)
+    return Populations(keys, rows, windows, float(rows.sum()), 0.0, least_u(timeline, counts, place, len(keys)))
+
+
+def _distinct(place: Ints, values: Ints, size: int) -> Ints:
+    """How many different values each place has."""
+    return np.bincount(np.unique(np.stack([place, values]), axis=1)[0], minlength=size)
+
+
+def _starts(counts: pa.Table) -> Ints:
+    return np.asarray(counts.column("pane_start").to_numpy().astype(np.int64))
 
 
 def block_of(timeline: Timeline, counts: pa.Table) -> Ints:
     """The window, of those that do not overlap, that each row of the counts lies in."""
-    start = counts.column("pane_start").to_numpy().astype(np.int64)
-    return np.asarray(start // max(timeline.size, timeline.slide))
+    return np.asarray(_starts(counts) // max(timeline.size, timeline.slide))
 
 
 def expected(priors: Priors, slot: int) -> Populations:
@@ -141,16 +147,17 @@ def key_weights(weights: WeightsSpec, populations: Populations, rows: Floats) ->
     return np.asarray(own * np.where(rows > 0, rows, 1.0) ** weights.size * populations.windows)
 
 
-def _least_u(timeline: Timeline, counts: pa.Table, place: Ints, windows: Floats) -> Floats:
-    """The smallest u of the keys whose rows all lie in the same windows, so that it is theirs in each; else nan.
+def least_u(timeline: Timeline, counts: pa.Table, place: Ints, size: int) -> Floats:
+    """The smallest u of the keys, or strata, whose rows all lie in the same windows, so that it is theirs in each.
 
-    That is a key of one pane, or of one window where windows do not overlap; none where a window outlasts the slot.
+    That is one of one pane, or of one window where windows do not overlap; nan for others, and for all where a window
+    outlasts the slot. `place` is the number, below `size`, of each row of the counts.
     """
     if timeline.size > timeline.slot:
-        return np.full(windows.size, np.nan)
-    panes = np.bincount(place, minlength=windows.size)
-    alone = (panes == 1) | ((windows == 1) & (timeline.slide >= timeline.size))
-    least = np.full(windows.size, np.inf)
+        return np.full(size, np.nan)
+    panes, windows = _distinct(place, _starts(counts), size), _distinct(place, block_of(timeline, counts), size)
+    alone = (panes == 1) | ((windows <= 1) & (timeline.slide >= timeline.size))
+    least = np.full(size, np.inf)
     np.minimum.at(least, place, _numbers(counts, "least_u"))  # nan, unknown, stays nan
     return np.where(alone & np.isfinite(least), least, np.nan)
 

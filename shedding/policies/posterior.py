@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from shedding.policies.policy import Policy
 
 if TYPE_CHECKING:
-    from shedding.allocation.budget import Allocation
+    from shedding.allocation.budget import Allocation, Budget
+    from shedding.allocation.concept import Concept, Floats
     from shedding.allocation.goal import Goal
     from shedding.allocation.problem import Problem
 
@@ -33,8 +34,18 @@ class Posterior(Policy):
 
         return Goal("posterior")
 
+    def allocate(self, concept: Concept, budget: Budget, needed: Floats | None = None) -> Allocation:
+        """The rates; of keys that are cut by cost, what a key's error takes, spent where the key's rows are cheap."""
+        if concept.key is None:
+            return super().allocate(concept, budget, needed)
+        from shedding.allocation.split import split_by_cost
+
+        return split_by_cost(concept, budget, self.objective(), self._shares, RESERVE)
+
+    def _shares(self, problem: Problem) -> Floats:
+        share = problem.share()
+        return problem.optimum(share, problem.floor().clip(problem.uniform_rate(RESERVE * share.capacity)))
+
     def solve(self, problem: Problem) -> Allocation:
         """The greedy rates along the keys' posterior curves, within lower bounds where completeness is required."""
-        share = problem.share()
-        lower = problem.floor().clip(problem.uniform_rate(RESERVE * share.capacity))
-        return problem.settle(problem.optimum(share, lower), share, sure=True)
+        return problem.settle(self._shares(problem), problem.share(), sure=True)

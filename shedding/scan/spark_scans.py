@@ -11,12 +11,12 @@ from pyspark.sql import functions as sf
 from shedding.config import Settings
 from shedding.ingest.side import Side
 from shedding.rates import Rates
-from shedding.scan.enriched_rows import enriched_rows
+from shedding.scan.enriched_rows import enriched_rows, spent_on
 from shedding.scan.rank_bounds import deepest_rank, expected_rows
 from shedding.scan.read import Read
 from shedding.scan.scan import kept_rows, scan
 from shedding.scan.whole_windows import whole_blocks, whole_windows
-from shedding.spark.expression import matching
+from shedding.spark.expression import matching, with_kept
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import Block
@@ -45,7 +45,7 @@ class SlotScan:
         exact: bool,
     ) -> Read:
         """The rows of the stretches grouped by pane, key and class of legs; of ranked files only those it needs."""
-        rows = side.read(self._spark, stretches)
+        rows = self._rows(side, stretches)
         counts = side.counts(stretches) if legs and not exact else None
         deepest: int | None = None
         if counts is not None and "_rank" in rows.columns:
@@ -68,6 +68,10 @@ class SlotScan:
         )
         return Read(found, side.bytes(stretches, deepest))
 
+    def _rows(self, side: Side, stretches: Stretches) -> DataFrame:
+        """The visible rows of the stretches, with what the side's key set adds to them."""
+        return with_kept(side.read(self._spark, stretches), side.keyset.keep)
+
     def _enriched(
         self,
         rows: DataFrame,
@@ -83,13 +87,13 @@ class SlotScan:
         by = side.keyset.keys if keys is None else keys
         kept = kept_rows(self._spark, rows, keys=by, legs=legs, exact=exact, where=side.keyset.where)
         slots = stretches.multiples(self._query.timeline.slot)
-        return enriched_rows(self._spark, self._settings, self._query, kept, slots)
+        return enriched_rows(self._spark, self._settings, self._query, kept, slots, check=exact)
 
     def panes_by_slot(
         self, side: Side, measures: Sequence[MeasureSpec], stretches: Stretches, legs: Sequence[Rates]
     ) -> pa.Table:
         """The same over many slots at once, with the slot (us) as first key of the rates and of the answer."""
-        rows = side.read(self._spark, stretches)
+        rows = self._rows(side, stretches)
         moment = sf.unix_micros(sf.col("event_time"))
         slot = moment - sf.pmod(moment, sf.lit(self._query.timeline.slot))
         keys = [SLOT, *side.keyset.keys]
@@ -104,6 +108,13 @@ class SlotScan:
             where=side.keyset.where,
             counted=side.known(stretches),
         )
+
+    def spent(self, side: Side, stretches: Stretches, rates: Rates) -> pa.Table:
+        """What functions took for the rows of the stretches that the rates keep; they are called where none was yet."""
+        rows, keyset = self._rows(side, stretches), side.keyset
+        kept = kept_rows(self._spark, rows, keys=keyset.keys, legs=[rates], exact=False, where=keyset.where)
+        slots = stretches.multiples(self._query.timeline.slot)
+        return spent_on(self._spark, self._settings, self._query, kept, slots)
 
     def blocks(self, side: Side, measures: Sequence[MeasureSpec], blocks: Sequence[Block]) -> pa.Table:
         """Exact values that do not merge over panes, per block (window_start) and key; blocks do not overlap."""
@@ -121,4 +132,4 @@ class SlotScan:
         if side.keyset.where:
             rows = matching(rows, side.keyset.where)
         rows = self._enriched(rows, side, stretches, (), exact=True)
-        return whole_windows(rows, windows, self._query.timeline, side.keyset.keys, measures)
+        return whole_windows(rows, windows, self._query.timeline, self._query.group_by, measures)

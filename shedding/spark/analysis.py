@@ -40,6 +40,8 @@ def _query_problems(file: Path, query: QuerySpec, rows: dict[str, DataFrame]) ->
     left, right = rows[query.dataset], rows[query.join.dataset] if query.join else None
     if query.where is not None:
         yield from _refused(file, left, {"where": query.where})
+    if query.shed.keep is not None:
+        yield from _refused(file, left, {"shed.keep": query.shed.keep})
     if query.join is not None and query.join.where is not None and right is not None:
         yield from _refused(file, right, {"join.where": query.join.where})
     both: dict[str, str | None] = {**(dict(right.dtypes) if right is not None else {}), **dict(left.dtypes)}

@@ -16,6 +16,7 @@ from pyspark.sql import functions as fn
 
 from shedding.errors import SpecError, innermost
 from shedding.spec.expressions import SYNTAX
+from shedding.spec.query import KEPT
 from shedding.spec.spark_functions import MOVING, OF_A_ROW
 
 _ANSI = "spark.sql.ansi.enabled"
@@ -49,6 +50,11 @@ def with_expression(rows: DataFrame, name: str, text: str) -> DataFrame:
     """The rows with a column that an expression of a specification makes; SpecError where Spark refuses it."""
     with _told(text), lenient(rows.sparkSession):
         return rows.withColumn(name, column_of(rows, text))
+
+
+def with_kept(rows: DataFrame, keep: str | None) -> DataFrame:
+    """The rows with the column that says which of them are never shed; as they are without a condition."""
+    return rows if keep is None else with_expression(rows, KEPT, f"CAST(coalesce(({keep}), FALSE) AS INT)")
 
 
 def column_of(rows: DataFrame, text: str) -> Column:

@@ -36,6 +36,10 @@ class EnrichSpec(Spec):
     batch: bool = Field(default=False, description="the function takes and returns lists, one item a row")
     on_error: OnError = "null"
     limit: Duration = Field(default=10_000_000, ge=1000, description="how long one call may take")
+    cost_by: list[Column] = Field(
+        default_factory=list,
+        description="columns that a call's cost depends on, e.g. a length class; left out: the keys",
+    )
     _specs: Path | None = PrivateAttr(default=None)
 
     def found_in(self, specs: Path) -> None:
@@ -49,4 +53,7 @@ class EnrichSpec(Spec):
 
     def fingerprint(self) -> dict[str, Any]:
         """What the column's values are a function of, besides the rows: the entry and its function's source."""
-        return {**self.model_dump(mode="json"), "source": self.source.digest}
+        content = self.model_dump(mode="json")
+        if not self.cost_by:
+            del content["cost_by"]  # fingerprints from before there was such a key hold on
+        return {**content, "source": self.source.digest}

@@ -56,7 +56,7 @@ def dataset_problems(file: Path, dataset: DatasetSpec) -> list[Problem]:
 def query_problems(file: Path, query: QuerySpec, types: Mapping[str, Types]) -> list[Problem]:
     """What is wrong with `where` and `join.where`; `types` are the columns of each dataset."""
     found: list[Problem] = []
-    sides = [("where", query.where, query.dataset)]
+    sides = [("where", query.where, query.dataset), ("shed.keep", query.shed.keep, query.dataset)]
     sides += [("join.where", query.join.where, query.join.dataset)] if query.join is not None else []
     for key, text, name in sides:
         if text is not None:

@@ -61,7 +61,8 @@ DECIDES = {
 def panes_fingerprint(query: QuerySpec, keyset: KeySet, leg: str) -> str:
     """Of what the specification says about a leg's panes of one side; for the exact leg that is not its shedding."""
     shed = () if leg == EXACT else (Decides.SAMPLES,)
-    return digest([FORMAT, keyset.dataset, keyset.keys, keyset.where, _content(query, leg, Decides.PANES, *shed)])
+    rows = [keyset.dataset, keyset.keys, keyset.where, *([keyset.keep] if keyset.keep else [])]
+    return digest([FORMAT, *rows, _content(query, leg, Decides.PANES, *shed)])
 
 
 def spec_fingerprint(query: QuerySpec, leg: str) -> str:
@@ -73,6 +74,11 @@ def spec_fingerprint(query: QuerySpec, leg: str) -> str:
 def digest(content: Any) -> str:
     """A short name of some JSON content: equal for equal content, stable for ever."""
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=12).hexdigest()
+
+
+def _budget(budget: dict[str, Any]) -> dict[str, Any]:
+    """Without the kinds that came later and are not stated: fingerprints from before them hold on."""
+    return {kind: value for kind, value in budget.items() if value is not None or kind in ("fraction", "rows")}
 
 
 def _content(query: QuerySpec, leg: str, *classes: Decides) -> dict[str, Any]:
@@ -88,4 +94,6 @@ def _content(query: QuerySpec, leg: str, *classes: Decides) -> dict[str, Any]:
         content["shed"]["budget"] = budget  # fingerprints from before there were error limits hold on
         if query.shed.tolerate is None:
             del content["shed"]["tolerate"]
+        if query.shed.keep is None:
+            del content["shed"]["keep"]
     return content

@@ -17,6 +17,7 @@ class KeySet:
     """The rows of `dataset` that meet `where`, counted per pane of `pane` microseconds and `keys`.
 
     No keys is legal: one count a pane. `counted` are the columns whose non-null values are counted too.
+    `keep` is the condition behind the key `KEPT`, where that is one.
     """
 
     dataset: str
@@ -24,11 +25,12 @@ class KeySet:
     where: str | None
     pane: int
     counted: tuple[str, ...]
+    keep: str | None = None
 
     @property
     def id(self) -> str:
         """A name that is equal for equal key sets and stable for ever, fit for a path."""
-        content = json.dumps([self.keys, self.where, self.pane, self.counted])
+        content = json.dumps([self.keys, self.where, self.pane, self.counted, *([self.keep] if self.keep else [])])
         digest = hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
         return f"{'_'.join(self.keys)[:40] or 'all'}-{digest}"
 
@@ -40,7 +42,8 @@ def keyset_of(
 
     A join's measures may live on either side; `left_columns`, the columns of the query's own dataset, tell which: a
     column that both have is the left one's. Without a join they are not needed. Both sides have their keys in the order
-    of `group_by`, however `join.on` lists them: rates of one list of keys reach the rows of both.
+    of `group_by`, however `join.on` lists them: rates of one list of keys reach the rows of both. Where seconds are
+    spent, the columns that costs go by are keys too: rows of a key that cost alike are sampled alike.
     """
     counted = query.counted
     if query.join is not None:
@@ -51,7 +54,8 @@ def keyset_of(
         dataset, where = query.join.dataset, query.join.where
     else:
         dataset, where = query.dataset, query.where
-    return KeySet(dataset, tuple(query.group_by), where, query.timeline.pane, tuple(counted))
+    keys = (*query.group_by, *query.strata_columns)
+    return KeySet(dataset, keys, where, query.timeline.pane, tuple(counted), query.shed.keep)
 
 
 def keysets(catalog: Catalog, dataset: str) -> list[KeySet]:

@@ -21,6 +21,8 @@ from shedding.spec.times import UNITS, Duration, format_duration
 
 MOST_PANES = 100_000
 DEAR_AUDITS = 50
+KEPT = "_kept"
+"""The column that is 1 for the rows that `shed.keep` holds for, else 0."""
 
 
 class WindowSpec(Spec):
@@ -221,6 +223,47 @@ class QuerySpec(Spec):
         taken = [name for name in names if name.lower() in RESERVED or name.startswith("_")]
         if taken:
             raise ValueError(f"enrich column {taken[0]!r} is a name that Sluice reserves; rename it")
+        made = [(entry.name, name) for entry in self.enrich for name in entry.cost_by if name in names]
+        if made:
+            raise ValueError(
+                f"enrich.{made[0][0]}.cost_by names {made[0][1]!r}, which enrich makes; costs are known before that"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _seconds_fit(self) -> QuerySpec:
+        if not self.shed.budget.in_seconds:
+            return self
+        if not self.enrich:
+            raise ValueError(
+                "shed.budget is of seconds, and seconds are what functions of enrich take; add enrich, or write e.g. "
+                "budget: {fraction: 0.1}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _limits_fit(self) -> QuerySpec:
+        what = "a budget of seconds" if self.shed.budget.in_seconds else "shed.keep" if self.shed.keep else None
+        if what is not None and (self.shed.limited or self.shed.budget.error is not None):
+            raise ValueError(
+                f"{what} does not go with errors that are planned by key (shed.tolerate, weights with error, "
+                f"budget.error); remove one of them"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _strata_fit(self) -> QuerySpec:
+        if not self.strata_columns:
+            return self
+        if self.join is not None:
+            raise ValueError("shed.keep and join do not go together; remove one of them")
+        whole = [m.name for m in self.measures if m.traits.state is not None and m.traits.state.values]
+        if whole:
+            what = "shed.keep" if self.shed.keep is not None else "cost_by"
+            raise ValueError(
+                f"measure {whole[0]!r} is a quantile, which is not estimated from rows of several rates; "
+                f"remove {what}, or move the measure to a query of its own"
+            )
         return self
 
     @model_validator(mode="after")
@@ -263,6 +306,13 @@ class QuerySpec(Spec):
     def enriched(self) -> list[str]:
         """The columns that functions make; they are not there at arrival, so nobody counts their values."""
         return [entry.name for entry in self.enrich]
+
+    @property
+    def strata_columns(self) -> list[str]:
+        """The columns beside the keys that rows are sampled by: those that costs go by, and whether a row is kept."""
+        named = [name for entry in self.enrich for name in entry.cost_by] if self.shed.budget.in_seconds else []
+        kept = [KEPT] if self.shed.keep is not None else []
+        return [name for name in dict.fromkeys([*named, *kept]) if name not in self.group_by]
 
     @property
     def functions(self) -> dict[str, Any]:

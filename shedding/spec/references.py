@@ -38,6 +38,7 @@ def reference_problems(
     made: list[str] = []
     for entry in query.enrich:
         used += [(f"enrich.{entry.name}.columns", column, [*known, *made]) for column in entry.columns]
+        used += [(f"enrich.{entry.name}.cost_by", column, known) for column in entry.cost_by]
         made.append(entry.name)
     known = [*known, *made]
     for measure in query.measures:

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from shedding.fields import Number, Spec, Whole
+from shedding.fields import Expression, Number, Spec, Whole
 from shedding.spec.policy_options import PolicyName, PolicyOptions
+from shedding.spec.times import Duration, format_duration
 from shedding.spec.tolerate import TolerateSpec
 from shedding.spec.weights import WeightsSpec
 from shedding.spec.window_drops import WindowDrops
@@ -17,28 +18,57 @@ EXACT = "exact"
 Fraction = Annotated[Number, Field(gt=0, le=1)]
 
 
+class DelaySpec(Spec):
+    """How long slots may wait for the work of those before them: on average over the last 24, or each."""
+
+    mean: Duration | None = None
+    max: Duration | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> DelaySpec:
+        if (self.mean is None) == (self.max is None):
+            raise ValueError("budget.delay needs exactly one of mean and max; write e.g. delay: {max: 10 minutes}")
+        return self
+
+
 class BudgetSpec(Spec):
-    """How many rows may be processed: a fraction of the slot's rows, a number of rows a slot, or what an error takes.
+    """What a slot may spend: a fraction of its rows, a number of them, what an error takes, or seconds of functions.
 
     `error`: the mean relative error of the keys, as it is planned from counts and audits; with `keys` so many of them
-    have a planned 95 % half-width of at most that.
+    have a planned 95 % half-width of at most that. `seconds` are core seconds of `enrich` a slot; `delay` says how long
+    work may wait, which gives a slot its seconds.
     """
 
     fraction: Fraction | None = None
     rows: Whole | None = Field(default=None, gt=0)
     error: Number | None = Field(default=None, gt=0, description="as many rows a slot as this planned error takes")
     keys: Fraction | None = Field(default=None, description="with error: the share of keys that must be this good")
+    seconds: Number | None = Field(default=None, gt=0, description="core seconds of enrichment a slot")
+    delay: DelaySpec | None = Field(default=None, description="how long slots may wait for the work of earlier ones")
+
+    @property
+    def in_seconds(self) -> bool:
+        """Whether it is time that is spent, not rows."""
+        return self.seconds is not None or self.delay is not None
 
     @model_validator(mode="after")
     def _one_of_them(self) -> BudgetSpec:
-        if sum(one is not None for one in (self.fraction, self.rows, self.error)) != 1:
-            raise ValueError("budget needs exactly one of fraction (in (0, 1]), rows (a positive number) and error")
+        kinds = (self.fraction, self.rows, self.error, self.seconds, self.delay)
+        if sum(one is not None for one in kinds) != 1:
+            raise ValueError(
+                "budget needs exactly one of fraction (in (0, 1]), rows, seconds (positive numbers), error and delay"
+            )
         if self.keys is not None and self.error is None:
             raise ValueError("budget.keys goes with budget.error and only there, e.g. {error: 0.1, keys: 0.95}")
         return self
 
     def __str__(self) -> str:
         """In words."""
+        if self.seconds is not None:
+            return f"{self.seconds:g} s of enrichment"
+        if self.delay is not None:
+            kind = "mean" if self.delay.mean is not None else "most"
+            return f"a {kind} delay of {format_duration(self.delay.mean or self.delay.max or 0)}"
         if self.error is not None:
             good = "a mean error" if self.keys is None else f"{self.keys:.0%} of the keys within +-"
             return f"the rows that {good} of {self.error:g} takes".replace("+- of", "+-")
@@ -62,6 +92,10 @@ class ShedSpec(PolicyOptions):
 
     weights: WeightsSpec = WeightsSpec()
     tolerate: TolerateSpec | None = Field(default=None, description="keys that cannot be this good are left out")
+    keep: Expression | None = Field(
+        default=None,
+        description="rows that are never shed, a condition such as amount > 10000; they count in the budget",
+    )
 
     @property
     def limited(self) -> bool:

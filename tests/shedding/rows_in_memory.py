@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +14,9 @@ import pandas as pd
 import pyarrow as pa
 
 from shedding.config import Settings
-from shedding.enrich.calls import Calls
+from shedding.enrich.calls import Calls, Result
 from shedding.enrich.function import load_function
+from shedding.enrich.items import items_of
 from shedding.enrich.store import ROW, Enriched, row_columns
 from shedding.keys import align
 from shedding.rates import Rates
@@ -68,6 +69,9 @@ class RowsSide:
 
         self.dataset = SimpleNamespace(name=self.keyset.dataset, column_names=list(self.data.columns))
 
+        if self.keyset.keep is not None:
+            self.data = self.data.assign(_kept=self.data.eval(self.keyset.keep).astype(int))
+
     def within(self, stretches: Stretches) -> pd.DataFrame:
         return self.data[stretches.hold(self.data.time.to_numpy())]
 
@@ -117,10 +121,15 @@ def joined_sides(left: pd.DataFrame, right: pd.DataFrame, query: QuerySpec, *, k
 
 
 class RowsScans:
-    """Stands in for `SlotScan`; counts the scans that were asked for. Functions of `enrich` need `settings`."""
+    """Stands in for `SlotScan`; counts the scans that were asked for. Functions of `enrich` need `settings`.
 
-    def __init__(self, query: QuerySpec, settings: Settings | None = None) -> None:
-        self.query, self.calls, self.settings = query, 0, settings
+    With a `clock` (arguments of a call -> seconds) calls take what it says.
+    """
+
+    def __init__(
+        self, query: QuerySpec, settings: Settings | None = None, clock: Callable[..., float] | None = None
+    ) -> None:
+        self.query, self.calls, self.settings, self.clock = query, 0, settings, clock
 
     def panes(
         self,
@@ -140,13 +149,15 @@ class RowsScans:
         frame = rows.assign(pane_start=rows.time // pane * pane, mask=mask)
         if not exact:
             frame = frame[frame["mask"] != 0]
-        frame = self._enriched(frame)
+        frame = self._enriched(frame, check=exact)
         columns = {m.name: [c for c in (m.column, m.over) if c] for m in measures if m.column}
         groups = ["pane_start", *side.keyset.keys, "mask"]
         table = row_sums(pa.Table.from_pandas(frame, preserve_index=False), groups, measures, columns)
         return Read(table, side.bytes(stretches))
 
-    def _enriched(self, rows: pd.DataFrame) -> pd.DataFrame:
+    def _enriched(
+        self, rows: pd.DataFrame, spent: list[pd.DataFrame] | None = None, *, check: bool = False
+    ) -> pd.DataFrame:
         """The rows with the columns that functions make, as `enriched_rows` has them."""
         for entry in self.query.enrich:
             assert self.settings is not None, "rows that functions enrich need a warehouse"
@@ -158,21 +169,45 @@ class RowsScans:
             known = store.read(slots).select(list(ROW)).to_pandas()
             merged = keyed.merge(known.assign(known=True), how="left", on=list(ROW))
             new = ((merged.known != True) & ~merged.duplicated(list(ROW))).to_numpy()  # noqa: E712
-            self._call(store, entry, keyed[new], [one for one, is_new in zip(arguments, new, strict=True) if is_new])
+            given = [one for one, is_new in zip(arguments, new, strict=True) if is_new]
+            self._call(store, entry, keyed[new], given, check)
+            if spent is not None:
+                costs = store.read(slots).select([*ROW, "item", "cost_ns"]).to_pandas()
+                spent.append(keyed[list(ROW)].drop_duplicates().merge(costs, on=list(ROW)))
             values = store.read(slots).select([*ROW, entry.type]).to_pandas().rename(columns={entry.type: entry.name})
             rows = keyed.merge(values, how="left", on=list(ROW)).drop(columns=["event_time", "inputs"])
         return rows
 
-    def _call(self, store: Enriched, entry: EnrichSpec, rows: pd.DataFrame, arguments: list[tuple[Any, ...]]) -> None:
+    def _call(
+        self, store: Enriched, entry: EnrichSpec, rows: pd.DataFrame, arguments: list[tuple[Any, ...]], check: bool
+    ) -> None:
         source, length = entry.source, self.query.timeline.slot
         function = load_function(entry.call, source.file if source.shipped else None)
-        calls = Calls(function, entry.call, entry.type, entry.batch, entry.limit / 1e6, entry.on_error == "fail")
-        made = row_columns(entry, source.digest, calls.results(arguments), arguments)
+        calls = Calls(function, entry.call, entry.type, entry.batch, entry.limit / 1e6, entry.on_error == "fail", check)
+        by = entry.cost_by or self.query.group_by
+        items = items_of(entry.name, pa.Table.from_pandas(rows[by], preserve_index=False), by)
+        made = row_columns(
+            entry, source.digest, self.clocked(entry, calls.results(arguments), arguments), arguments, items
+        )
         for name in ROW:
             made = made.append_column(name, pa.array(rows[name].to_numpy()))
         slots = (rows.time // length * length).to_numpy()
         for slot in np.unique(slots).tolist():
             store.add(slot, made.filter(pa.array(slots == slot)))
+
+    def clocked(self, entry: EnrichSpec, results: list[Result], arguments: list[tuple[Any, ...]]) -> list[Result]:
+        """What the clock says of the calls; with a virtual one, what it makes of their arguments."""
+        if self.clock is None:
+            return results
+        return [r._replace(cost_ns=int(1e9 * self.clock(*a))) for r, a in zip(results, arguments, strict=True)]
+
+    def spent(self, side: RowsSide, stretches: Stretches, rates: Rates) -> pa.Table:
+        rows = side.within(stretches)
+        kept = rows[rows.u.to_numpy() < _rate_of(rates, rows, side.keyset.keys)]
+        spent: list[pd.DataFrame] = []
+        self._enriched(kept, spent)
+        found = pd.concat(spent).groupby("item").cost_ns.agg(["size", "sum"]).reset_index()
+        return pa.table({"item": found["item"], "rows": found["size"], "ns": found["sum"]})
 
     def panes_by_slot(
         self, side: RowsSide, measures: Sequence[MeasureSpec], stretches: Stretches, legs: Sequence[Rates]

@@ -83,6 +83,7 @@ class Values(Stat):
 
     def sampled_values(self, cut: Cut, stratum: int) -> SampledValues:
         """The values of the panes inside."""
+        assert isinstance(cut.inside, slice), "quantiles have no cost classes"
         lists = self.values.slice(cut.inside.start, cut.inside.stop - cut.inside.start)
         lengths = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
         value = lists.flatten().to_numpy(zero_copy_only=False).astype(np.float64)
