@@ -110,7 +110,7 @@ class ExactSums:
         offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values[there], pa.float64()))
 
-    def part(self, chosen: slice | Integers) -> ExactSums:
+    def part(self, chosen: slice) -> ExactSums:
         """The sums of some of the groups."""
         return ExactSums(self.digits[:, chosen], self.top)
 
@@ -143,7 +143,7 @@ class ExactSums:
         exponents = self.top - DIGIT_BITS * np.arange(len(self.digits))[:, np.newaxis]
         if int(exponents.min()) < _LEAST_NORMAL:
             return np.ldexp(self.digits.astype(np.float64), exponents)
-        return np.asarray(self.digits * np.ldexp(1.0, exponents), dtype=np.float64)
+        return self.digits.astype(np.float64) * np.ldexp(1.0, exponents)
 
     @classmethod
     def _of_levels(cls, levels: dict[int, Integers], size: int) -> ExactSums:
@@ -162,8 +162,7 @@ class ExactSums:
         ladder = range(min(known), max(known) + DIGIT_BITS + 1, DIGIT_BITS)
         digits = np.empty((len(ladder), size), dtype=np.int64)
         for part in blocks(size):
-            own = levels(part)
-            carry: Integers | np.int64 = np.int64(0)
+            own, carry = levels(part), np.zeros_like(digits[0, part])
             for digit, exponent in zip(digits[::-1], ladder, strict=True):
                 value = own.get(exponent, np.int64(0)) + carry
                 carry = (value + _HALF) >> DIGIT_BITS

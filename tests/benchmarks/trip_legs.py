@@ -42,11 +42,16 @@ class TripLegs:
 
     def ranked_leg(self) -> None:
         """A sample of 5 % of ranked files."""
-        self._sample(self.sampled_rows())
+        self.sample(self.sampled_rows(), self.three[0])
 
     def plain_leg(self) -> None:
         """The same sample of plain files, of which it must read every row."""
-        self._sample(self.plain)
+        self.sample(self.plain, self.three[0])
+
+    def sample(self, rows: DataFrame, leg: Rates, few: bool | None = None) -> None:
+        """A leg alone; `few` says whether the driver sums what it keeps, by default by the number of rows."""
+        kept = float(leg.of(self.keys) @ self.population)
+        windows_of(self._scanned([leg], False, rows, kept <= FEW_ROWS if few is None else few), 0, MEAN, leg)
 
     def window(self) -> None:
         """Spark's own sliding `window()`."""
@@ -66,11 +71,7 @@ class TripLegs:
         """The rows of ranked files that some legs read, by default the sample's."""
         return first_ranks(self.ranked, self.counted, legs or self.three[:1])
 
-    def _sample(self, rows: DataFrame) -> None:
-        windows_of(self._scanned(self.three[:1], False, rows), 0, MEAN, self.three[0])
-
-    def _scanned(self, legs: list[Rates], exact: bool, rows: DataFrame) -> Scanned:
-        few = not exact and len(legs) * 0.05 * self.population.sum() <= FEW_ROWS
+    def _scanned(self, legs: list[Rates], exact: bool, rows: DataFrame, few: bool = False) -> Scanned:
         table = scan(
             self.spark, rows, timeline=TIMELINE, keys=["route"], measures=MEAN, legs=legs, exact=exact,
             few=few, counted=bool(legs),
