@@ -110,7 +110,7 @@ class ExactSums:
         offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values[there], pa.float64()))
 
-    def part(self, chosen: slice) -> ExactSums:
+    def part(self, chosen: slice | Integers) -> ExactSums:
         """The sums of some of the groups."""
         return ExactSums(self.digits[:, chosen], self.top)
 
