@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from shedding.panes.exact_panes import ExactPanes
@@ -22,6 +23,9 @@ class SlotRates(Protocol):
 
     def fingerprint(self, slot: int) -> str:
         """Of all the raw rows that the slot's rates are a function of, and of those that are sampled."""
+
+    def budget(self, slot: int) -> float | None:
+        """The rows that no leg may exceed, where rates are of keys that nobody counted; None where they were."""
 
 
 class SampleSource(Protocol):
@@ -60,7 +64,10 @@ class SampledPanes:
         scan, shed = self._exact.scan, [leg for leg in demand.legs if leg != EXACT]
         if scan.has_rows(self._memory.query.timeline.slot_needed(demand.slot)):
             rates = [self._rates.rates(demand.slot, leg) for leg in shed]
-            computed = scan.legs(demand.slot, demand.stretches, rates, exact=EXACT in demand.legs)
+            budget = self._rates.budget(demand.slot) if shed else None
+            if budget is not None:  # the rows of the whole slot decide how thin its samples are
+                demand = replace(demand, stretches=self._memory.query.timeline.slot_needed(demand.slot))
+            computed = scan.legs(demand.slot, demand.stretches, rates, EXACT in demand.legs, budget)
         else:
             computed = scan.empty(demand.legs)  # nothing to learn rates for
         self._memory.fill(demand, computed, self._prints)

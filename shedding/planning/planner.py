@@ -182,6 +182,12 @@ class SideRates:
         """The rates that the leg's rows of the slot are sampled at."""
         return self.planner.rates(slot, leg)[self.number]
 
+    def budget(self, slot: int) -> float | None:
+        """The slot's budget where its keys are only expected, and so their rows; None where they were counted."""
+        concept, shed = self.planner.concept(slot), self.planner.query.shed
+        uncounted = not concept.concept.known and not concept.counted and shed.completeness == "best_effort"
+        return self.planner.budget(slot) if uncounted else None
+
     def fingerprint(self, slot: int) -> str:
         """Of the rows of the slot and of its priors; of both sides in a join, whose rates follow from both."""
         priors = self.planner.priors

@@ -17,7 +17,7 @@ from shedding.spec.shed import EXACT
 
 FIRST = ("fraction", "rows")
 """The keys of a budget that every fingerprint has, stated or not."""
-FORMAT = 6
+FORMAT = 7
 """Raise it when the meaning of a pane's columns or of a policy's rates changes."""
 
 
