@@ -177,7 +177,7 @@ class _Work:
 
         shed = evidence.query.shed.model_copy(update={"policy": EXACT, "compare": []})
         query = evidence.query.model_copy(update={"shed": shed})
-        scans = SlotScan(self._spark(), self._settings, query)
+        scans = SlotScan(self._spark, self._settings, query)
         plan = standing(self._settings, query, evidence.slot)
         made = answer_slot(self._settings, self._catalog, query, plan, scans)
         rows = results_rows(evidence.slot, made.windows, query.measures)
@@ -191,11 +191,13 @@ class _Work:
         from shedding.scan.spark_scans import SlotScan
 
         query = self._evidence.query
-        scans = SlotScan(self._spark(), self._settings, query)
+        scans = SlotScan(self._spark, self._settings, query)
         made = exact_rows(query, self._side, self._evidence.slot, scans, keys, self._evidence.leg)
         return made.rows.drop_columns(["slot", "leg"]), made.processed, made.bytes
 
+    @cached_property
     def _spark(self) -> SparkSession:
+        """The session, started by the first round that reads rows and kept for the others."""
         return self._session() if callable(self._session) else self._session
 
 

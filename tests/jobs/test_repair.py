@@ -204,6 +204,41 @@ def test_exact_rows_of_newer_raw_rows_never_join_a_judged_answer(
         repair(no_session, settings, catalog_of(query), "fares", SLOT, "run")
 
 
+def test_keys_that_were_worse_than_claimed_take_another_round_in_the_same_session(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every key is wrong by 1.8 times its claim: the rest is bounded anew, and the gate knows by which law."""
+    claimed = [0.05 * (1 + i % 7) for i in range(60)]
+    names, truth = [f"k{i:02}" for i in range(60)], [10 / (1 + 1.8 * error) for error in claimed]
+    query = make_query({"mean_relative_error": 0.15, "on_failure": "repair"})
+    told = {"fare_law": None, "fare_decided_by": "audits", "fare_mean_bound": 0.0}
+    refused(settings, query, keys=names, errors=claimed, truth=None, audited=False, run=told)
+    asked, sessions = list[int](), list[str]()
+
+    def session() -> Any:
+        sessions.append("session")
+        return sessions[-1]
+
+    def computed(work: Any, keys: pa.Table) -> tuple[pa.Table, float, int]:
+        assert work._spark == "session"
+        asked.append(keys.num_rows)
+        places = [names.index(key) for key in keys["route"].to_pylist()]
+        found = Answer(query, keys=[names[i] for i in places], values=[truth[i] for i in places])
+        return found.rows("exact").drop_columns(["slot", "leg"]), 100.0, 7
+
+    monkeypatch.setattr(module._Work, "same_rows", lambda _: True)
+    monkeypatch.setattr(module._Work, "_computed", computed)
+    report = repair(session, settings, catalog_of(query), "fares", SLOT, "run")
+    assert len(asked) > 1
+    assert len(sessions) == 1
+    assert not report.widened, report.why
+    assert (report.keys, report.rows, report.bytes) == (sum(asked), 100.0 * len(asked), 7 * len(asked))
+    rows = Table(settings.table("runs", "fares")).read().to_pylist()
+    assert {row["fare_decided_by"] for row in rows} == {"repaired keys"}
+    assert all(row["fare_law"] is not None for row in rows)
+    assert judge(settings, query, SLOT, "run", attempt=1).passed
+
+
 def test_a_counted_key_whose_rows_the_repair_does_not_find_is_missing_to_the_gate(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
