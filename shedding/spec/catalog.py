@@ -87,7 +87,8 @@ def load_catalog(directory: Path) -> Catalog:
     for name in sorted(queries, key=lambda name: (depth(name, named), name)):
         file, query = queries[name]
         found = source_problems(file, query, named, checked)
-        found = found or reference_problems(file, query, {**valid, **derived}, types)
+        there = valid if query.source is None else derived
+        found = found or reference_problems(file, query, there, types)
         found = found or query_problems(file, query, types) or _function_problems(file, query, directory)
         problems.extend(found)
         if not found:

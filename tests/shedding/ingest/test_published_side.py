@@ -168,6 +168,10 @@ BROKEN = {
         "a query on a query is exact",
     ),
     "both": ({**READER, "dataset": "trips"}, "write dataset or source, not both"),
+    "dataset": (
+        {**{key: value for key, value in READER.items() if key != "source"}, "dataset": "halves"},
+        "no valid datasets/halves.yaml",
+    ),
     "column": ({**READER, "measures": [{"name": "x", "agg": "max", "column": "fair"}]}, "did you mean fare"),
 }
 
