@@ -7,12 +7,14 @@ table's columns mean to its readers is in PUBLISHED.md.
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from expectations.evidence import require_own_run, require_own_specification
 from expectations.verdict import Verdict, read_verdict
+from jobs.slot_log import log_slot
 from jobs.window_states import Decision, write_states
 from shedding import warehouse
 from shedding.answers.omissions import OMITTED
@@ -53,6 +55,7 @@ def publish(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict, r
         metadata={**_metadata(query, slot, recorded, run_id), "policy": policy},
     )
     write_states(settings, query, slot, rows, Decision(run_id, published_version=version))
+    log_slot("published", query.name, slot, run_id, version=version, rows=rows.num_rows, **_judged(recorded, policy))
     return version
 
 
@@ -70,12 +73,24 @@ def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict
     metadata = {**_metadata(query, slot, verdict, run_id), "policy": policy, "reason": verdict.reason}
     version = table.replace(kept, {"slot": slot_name(slot)}, metadata)
     write_states(settings, query, slot, rows, Decision(run_id, refused=verdict.reason))
+    log_slot("refused", query.name, slot, run_id, version=version, rows=count, **_judged(verdict, policy))
     return version
 
 
 def drop_slot(settings: Settings, query: QuerySpec, slot: int, run_id: str) -> int:
     """Write down that all windows of a slot are dropped, without a JVM; the new version of `windows/<query>`."""
-    return write_states(settings, query, slot, None, Decision(run_id))
+    version = write_states(settings, query, slot, None, Decision(run_id))
+    log_slot("dropped", query.name, slot, run_id, version=version)
+    return version
+
+
+def _judged(verdict: Verdict, policy: str) -> dict[str, Any]:
+    """What a slot's line tells of the gate: names of checks, no values of the data."""
+    return {
+        "policy": policy, "repaired": verdict.attempt > 0, "checks": len(verdict.checks),
+        "failed": sorted(check.name for check in verdict.failed),
+        "warnings": sorted(check.name for check in verdict.warnings),
+    }  # fmt: skip
 
 
 def _judged_rows(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict) -> tuple[pa.Table, pa.Table]:
