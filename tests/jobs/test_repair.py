@@ -12,6 +12,7 @@ from jobs import repair as module
 from jobs.publish import publish
 from jobs.repair import repair, repair_slot
 from shedding.config import Settings
+from shedding.risk import WindowLaws
 from shedding.spark import session
 from shedding.spec import Catalog
 from shedding.spec.fingerprints import spec_fingerprint
@@ -197,7 +198,7 @@ def test_exact_rows_of_newer_raw_rows_never_join_a_judged_answer(
         return stop
 
     monkeypatch.setattr(module, "sides_of", lambda *_: [None])
-    monkeypatch.setattr(module, "raw_fingerprint", lambda *_: rows_now)
+    monkeypatch.setattr(module, "answer_fingerprint", lambda *_: rows_now)
     monkeypatch.setattr(module._Work, "_computed", raising(KeyError))
     monkeypatch.setattr(module._Work, "widened", raising(MemoryError))
     with pytest.raises(wanted):
@@ -211,7 +212,7 @@ def test_keys_that_were_worse_than_claimed_take_another_round_in_the_same_sessio
     claimed = [0.05 * (1 + i % 7) for i in range(60)]
     names, truth = [f"k{i:02}" for i in range(60)], [10 / (1 + 1.8 * error) for error in claimed]
     query = make_query({"mean_relative_error": 0.15, "on_failure": "repair"})
-    told = {"fare_law": None, "fare_decided_by": "audits", "fare_mean_bound": 0.0}
+    told = {"fare_law": WindowLaws.of_text(None).text(), "fare_decided_by": "audits", "fare_mean_bound": 0.0}
     refused(settings, query, keys=names, errors=claimed, truth=None, audited=False, run=told)
     asked, sessions = list[int](), list[str]()
 
