@@ -11,7 +11,7 @@ values need.
 
 Why not SUM over DECIMAL, which is exact in any order too: it holds 38 digits. Squares of values up to 2**40 have 25
 before the point and need 15 behind it for the precision of `QUANTUM`. And the last bits of doubles lie at other places
-for each value, so a cast to a fixed scale rounds them.
+for each value, so a cast to a fixed scale rounds them. `make bench ONLY=sums` times both, and plain doubles.
 """
 
 from __future__ import annotations
