@@ -160,7 +160,7 @@ def settle_plan(
         plan = _settled(
             settings, query, SlotPlan(slot, wanted.size, wanted.windows, kept, wanted.reason, revision), run_id
         )
-    return plan
+    return replace(plan, reason=wanted.reason) if fill and plan.dropped else plan  # why a fill could not add them
 
 
 def on_whole_sources(settings: Settings, query: QuerySpec, wanted: SlotPlan) -> SlotPlan:
