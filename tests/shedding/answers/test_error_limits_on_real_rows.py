@@ -112,7 +112,7 @@ def assert_exact_bits(made: SlotAnswer) -> None:
     pd.testing.assert_frame_equal(mine[values], same[values], check_exact=True)
 
 
-@pytest.mark.parametrize("dataset", ["tlc_green", "flights"])
+@pytest.mark.parametrize("dataset", ["tlc_green", "taxi_trips_2013"])
 def test_more_budget_never_leaves_out_more(dataset: str, data_dir: Path, tmp_path: Path) -> None:
     world = World(dataset, data_dir, tmp_path)
     before = None

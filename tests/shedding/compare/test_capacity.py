@@ -1,10 +1,9 @@
-"""What `sluice plan` says of a budget, against what `sluice compare` measures of it on the real slices."""
+"""What `sluice plan` says of a budget, against what `sluice compare` measures of it on a real slice."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from shedding.compare.capacity import Capacity
@@ -12,18 +11,17 @@ from shedding.compare.comparison import compare
 from shedding.compare.experiment import Experiment, Leg
 from shedding.planning.audit_plan import AuditPlan
 from shedding.planning.drift_audits import audit_plan
-from shedding.planning.least_budget import Planned, Wish
 from shedding.planning.planner import Planner
 from shedding.planning.priors import Priors
 from shedding.spec.catalog import load_catalog
 from shedding.spec.query import QuerySpec
 from tests.conftest import ROOT
 from tests.jobs.real_rows import QUERIES
-from tests.shedding.answers.test_error_limits_on_real_rows import SLICES, rows_of
+from tests.shedding.answers.test_error_limits_on_real_rows import rows_of
 from tests.shedding.rows_in_memory import RowsScans, RowsSide, side_of
 
 BUDGETS = (0.02, 0.05, 0.1)
-JUDGED = 6
+JUDGED = 3
 
 
 def capacity_of(query: QuerySpec, side: RowsSide, plan: AuditPlan, slots: list[int]) -> Capacity:
@@ -35,7 +33,7 @@ def capacity_of(query: QuerySpec, side: RowsSide, plan: AuditPlan, slots: list[i
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("dataset", SLICES)
+@pytest.mark.parametrize("dataset", ["tlc_green"])
 def test_the_planned_error_is_the_measured_one_within_a_fifth(dataset: str, data_dir: Path) -> None:
     query = load_catalog(ROOT / "jobs").query(QUERIES[dataset][0])
     shed = query.shed.model_copy(update={"spot_check": 0.0, "compare": []})
@@ -59,21 +57,3 @@ def test_the_planned_error_is_the_measured_one_within_a_fifth(dataset: str, data
             line["mean_error"] for line in lines if line["budget"] == budget and line["measure"] in estimated
         )
         assert capacity.line(budget, 0.05)["mean_error"] == pytest.approx(measured, rel=0.2)
-
-
-@pytest.mark.data
-def test_the_least_budget_meets_the_error_in_nine_slots_of_ten_and_much_less_does_not(data_dir: Path) -> None:
-    query = load_catalog(ROOT / "jobs").query("taxi_cell_duration")
-    side = side_of(rows_of("taxi_trips_2013", data_dir, query), query)
-    last = side.arrivals.last_event // query.timeline.slot * query.timeline.slot
-    plan = audit_plan(query, [side], last)  # type: ignore[list-item]
-    capacity = capacity_of(query, side, plan, sorted(plan.priors(last, 10)))
-    wish = Wish(0.1)
-    least = capacity.least(wish)
-
-    def met(fraction: float) -> float:
-        made: list[Planned] = [capacity._planned(*slot, fraction) for slot in capacity.slots]
-        return float(np.mean([wish.met(one) for one in made]))
-
-    assert met(least) >= 0.9
-    assert met(0.6 * least) < 0.5
