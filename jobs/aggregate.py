@@ -1,6 +1,6 @@
-"""Spark application: one slot of one query, from raw rows to panes, results and runs.
+"""Spark application: one slot of one query, or of all members of a pool, from raw rows to panes, results and runs.
 
-    aggregate.py --query NAME --slot INSTANT --run-id ID
+    aggregate.py --query NAME | --pool NAME --slot INSTANT --run-id ID
 
 The exact leg, the published leg and the compared legs of an audited slot come from one scan; other slots
 compute the published leg only. Publishes nothing: that is the gate's business.
@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobs.run_slot import arrivals_of
 from shedding.config import Settings
-from shedding.errors import DataError, SluiceError, reported
+from shedding.errors import DataError, SluiceError, SpecError, innermost, reported
 from shedding.spec import Catalog, QuerySpec, load_catalog
 from shedding.spec.times import format_instant, parse_instant
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from shedding.answers.slot import SlotAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,65 @@ def aggregate(
     plan = settle_plan(settings, spec, slot, run_id)
     scans = SlotScan(spark, settings, spec)
     made = answer_slot(settings, catalog, spec, plan, scans, run_id)
-    seconds = time.monotonic() - started
+    return _written(settings, made, len(plan.kept), run_id, time.monotonic() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolReport:
+    """What the members of a pool wrote, by name, and why others wrote nothing."""
+
+    reports: Mapping[str, AggregateReport]
+    errors: Mapping[str, Exception]
+
+    def __str__(self) -> str:
+        failed = [f"{name}: FAILED: {type(error).__name__}: {innermost(error)}" for name, error in self.errors.items()]
+        return "\n".join([*(f"{name}: {report}" for name, report in self.reports.items()), *failed])
+
+
+def aggregate_pool(
+    spark: SparkSession, settings: Settings, catalog: Catalog, pool: str, slot: int, run_id: str
+) -> PoolReport:
+    """The same for every member of a pool, which share one pass over the rows; each is answered and written by itself.
+
+    Guarantee: a member's rows have the bits that `aggregate` gives it alone. One that fails writes nothing and is told
+    of in the report; its gate finds no run of this id. The error is raised only where all members fail.
+    """
+    from shedding.answers.pool import PoolSlot
+    from shedding.ingest.side import sides_of
+    from shedding.scan.spark_scans import SlotScan
+
+    started = time.monotonic()
+    members = catalog.pool(pool)
+    if not members.members:
+        raise SpecError(
+            f"pool {pool} has no valid member; write shed: {{pool: {pool}}} in a query, or fix those that do"
+        )
+    first = members.queries()[0]
+    require_rows(settings, catalog, first, slot)
+    side = sides_of(settings, catalog, first)[0]
+    work = PoolSlot(settings, members, slot, side, SlotScan(spark, settings, first))
+    work.fetch()
+    shared = time.monotonic() - started
+    reports: dict[str, AggregateReport] = {}
+    errors: dict[str, Exception] = {}
+    for member in members.members:
+        started = time.monotonic()
+        try:
+            made, windows = work.answer(member.name), len(member.timeline.windows(slot))
+            reports[member.name] = _written(settings, made, windows, run_id, shared + time.monotonic() - started)
+        except Exception as error:  # whatever it is, it is this member's alone
+            errors[member.name] = error
+    if not reports:
+        raise next(iter(errors.values()))
+    return PoolReport(reports, errors)
+
+
+def _written(settings: Settings, made: SlotAnswer, windows: int, run_id: str, seconds: float) -> AggregateReport:
     results_version, runs_version = made.write(settings, run_id, seconds)
     return AggregateReport(
         results_version=results_version,
         runs_version=runs_version,
-        windows=len(plan.kept),
+        windows=windows,
         keys=made.shown_keys,
         audited=made.audited,
         processed_rows=made.processed_rows,
@@ -102,17 +157,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     from shedding.spark.session import spark_session
 
     parser = argparse.ArgumentParser(prog="aggregate", description=__doc__)
-    parser.add_argument("--query", required=True)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--query")
+    what.add_argument("--pool")
     parser.add_argument("--slot", required=True, type=parse_instant)
     parser.add_argument("--run-id", required=True)
     arguments = parser.parse_args(argv)
     try:
         settings = Settings.load()
         catalog = load_catalog(settings.specs)
-        with spark_session(
-            settings, f"aggregate {arguments.query} {format_instant(arguments.slot)}", shared=True
-        ) as spark:
-            print(aggregate(spark, settings, catalog, arguments.query, arguments.slot, arguments.run_id))
+        work, name = (aggregate_pool, arguments.pool) if arguments.pool else (aggregate, arguments.query)
+        with spark_session(settings, f"aggregate {name} {format_instant(arguments.slot)}", shared=True) as spark:
+            print(work(spark, settings, catalog, name, arguments.slot, arguments.run_id))
     except SluiceError as error:
         return reported(error)
     return 0

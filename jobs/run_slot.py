@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jobs.raw_needed import RawNeeded, load_arrivals
 from shedding.config import Settings
-from shedding.errors import NotReadyError
+from shedding.errors import NotReadyError, innermost
 from shedding.ingest.arrivals import Arrivals
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.times import format_instant
@@ -38,6 +38,8 @@ class Outcome:
     def __str__(self) -> str:
         if self.dropped:
             return f"all windows dropped, nothing read ({self.dropped})"
+        if self.version < 0:
+            return f"failed, nothing was written: {self.findings}"
         what = "published" if self.published else "quarantined"
         repaired = " after repair" if self.repaired else ""
         return f"{what}{repaired} (version {self.version}){': ' + self.findings if self.findings else ''}"
@@ -100,10 +102,8 @@ def run_slot(
 
     Guarantee: `published` changes only if the last verdict passed, and then in one commit.
     """
-    from expectations.gate import judge
     from jobs.aggregate import aggregate
-    from jobs.publish import drop_slot, publish, quarantine
-    from jobs.repair import repair
+    from jobs.publish import drop_slot
 
     spec = catalog.query(query)
     plan = settled_plan(settings, spec, slot, run_id, fill)
@@ -112,13 +112,55 @@ def run_slot(
             published=True, repaired=False, version=drop_slot(settings, spec, slot, run_id), dropped=plan.reason
         )
     made = aggregate(spark(), settings, catalog, query, slot, run_id)
+    return _judged(spark, settings, catalog, spec, slot, run_id, made.advice)
+
+
+def run_pool_slot(
+    spark: Callable[[], SparkSession], settings: Settings, catalog: Catalog, pool: str, slot: int, run_id: str
+) -> dict[str, Outcome]:
+    """The same for every member of a pool, computed together and then judged and published one by one.
+
+    Guarantee: a member that fails, at whatever step, leaves the others published; its outcome says why.
+    """
+    from jobs.aggregate import aggregate_pool
+
+    made = aggregate_pool(spark(), settings, catalog, pool, slot, run_id)
+    outcomes = {name: _failed(error) for name, error in made.errors.items()}
+    for name, report in made.reports.items():
+        try:
+            spec = catalog.query(name)
+            outcomes[name] = _judged(spark, settings, catalog, spec, slot, run_id, report.advice)
+        except Exception as error:  # whatever it is, it is this member's alone
+            outcomes[name] = _failed(error)
+    return dict(sorted(outcomes.items()))
+
+
+def _failed(error: Exception) -> Outcome:
+    words = f"{type(error).__name__}: {innermost(error)}"
+    return Outcome(published=False, repaired=False, version=-1, findings=words)
+
+
+def _judged(
+    spark: Callable[[], SparkSession],
+    settings: Settings,
+    catalog: Catalog,
+    spec: QuerySpec,
+    slot: int,
+    run_id: str,
+    advice: Sequence[str],
+) -> Outcome:
+    """What becomes of an answer that was computed: published, or quarantined where not even repair helps."""
+    from expectations.gate import judge
+    from jobs.publish import publish, quarantine
+    from jobs.repair import repair
+
     verdict = judge(settings, spec, slot, run_id)
     repaired = False
     if not verdict.passed and spec.gate.on_failure in REPAIRS:
-        repair(spark, settings, catalog, query, slot, run_id)
+        repair(spark, settings, catalog, spec.name, slot, run_id)
         verdict, repaired = judge(settings, spec, slot, run_id, attempt=1), True
     if verdict.passed:
         version = publish(settings, spec, slot, verdict, run_id)
     else:
         version = quarantine(settings, spec, slot, verdict, run_id)
-    return Outcome(verdict.passed, repaired, version, "" if verdict.passed else verdict.reason, made.advice)
+    return Outcome(verdict.passed, repaired, version, "" if verdict.passed else verdict.reason, advice)

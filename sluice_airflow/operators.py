@@ -144,8 +144,11 @@ class DropOperator(SlotOperator):
 class AggregateOperator(SparkJob):
     """From raw rows to panes, results and runs: one scan, in the Spark that is up where there is one."""
 
-    def __init__(self, *, query: str, deployment: Deployment | None = None, **options: Any) -> None:
-        self.query, self.deployment = query, deployment
+    def __init__(
+        self, *, query: str, pool: str | None = None, deployment: Deployment | None = None, **options: Any
+    ) -> None:
+        """With `pool` the slot of all its members, of which `query` is one."""
+        self.query, self.of_pool, self.deployment = query, pool, deployment
         settings = deployment.settings if deployment else None
         super().__init__(**{"task_id": "aggregate", **options}, job="aggregate", settings=settings, shared=True)
 
@@ -153,7 +156,8 @@ class AggregateOperator(SparkJob):
         """Compute the run's slot."""
         spec = (self.deployment or Deployment.load()).catalog.query(self.query)
         slot = slot_of_run(spec, context["dag_run"], context["params"])
-        arguments = {"--query": self.query, "--slot": format_instant(slot), "--run-id": context["run_id"]}
+        what = {"--query": self.query} if self.of_pool is None else {"--pool": self.of_pool}
+        arguments = {**what, "--slot": format_instant(slot), "--run-id": context["run_id"]}
         self.application_args = [part for pair in arguments.items() for part in pair]
         super().execute(context)
 

@@ -46,23 +46,30 @@ def slot_tasks(query: QuerySpec, deployment: Deployment) -> list[Any]:
     """Add the tasks of a slot to the DAG or group that is being made; those that end it."""
     own: dict[str, Any] = {"query": query.name, "deployment": deployment}
     wait, aggregate = operators.WaitForRawOperator(**own), operators.AggregateOperator(**own)
-    publish = operators.PublishOperator(**own, trigger_rule=ONE_UPSTREAM)
-    refused = notifiers(query, "refused")
-    quarantine = operators.QuarantineOperator(**own, trigger_rule=ONE_UPSTREAM, on_failure_callback=refused)
-    gate = operators.GateOperator(**own, failed=_first_remedy(query))
-    last = [publish, quarantine]
+    gate, last = judged_slot(query, deployment)
     if not query.drops_windows:
         wait >> aggregate
     else:
         drop = operators.DropOperator(**own)
         wait >> operators.PlanOperator(**own) >> [aggregate, drop]
         last.append(drop)
-    aggregate >> gate >> publish
+    aggregate >> gate
+    return last
+
+
+def judged_slot(query: QuerySpec, deployment: Deployment) -> tuple[Any, list[Any]]:
+    """Add the tasks of a slot that was computed: its gate, and what follows it; those that end it."""
+    own: dict[str, Any] = {"query": query.name, "deployment": deployment}
+    publish = operators.PublishOperator(**own, trigger_rule=ONE_UPSTREAM)
+    refused = notifiers(query, "refused")
+    quarantine = operators.QuarantineOperator(**own, trigger_rule=ONE_UPSTREAM, on_failure_callback=refused)
+    gate = operators.GateOperator(**own, failed=_first_remedy(query))
+    gate >> publish
     remedy = _remedy(query, own, gate)
     chain(gate, *remedy, quarantine)
     if remedy:
         remedy[-1] >> publish
-    return last
+    return gate, [publish, quarantine]
 
 
 def _first_remedy(query: QuerySpec) -> str:

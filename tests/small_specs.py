@@ -50,10 +50,13 @@ def generated_trips(rows_per_hour: int, every: str, keys: int = 12) -> dict[str,
 
 
 def write_specs(
-    directory: Path, datasets: Iterable[str | Mapping[str, Any]] = (DATASET,), queries: Iterable[Any] = (QUERY,)
+    directory: Path,
+    datasets: Iterable[str | Mapping[str, Any]] = (DATASET,),
+    queries: Iterable[Any] = (QUERY,),
+    pools: Iterable[Any] = (),
 ) -> Path:
     """Write specifications, texts or their contents, below `directory`, each under its own name; the directory."""
-    for kind, specs in (("datasets", datasets), ("queries", queries)):
+    for kind, specs in (("datasets", datasets), ("queries", queries), ("pools", pools)):
         (directory / kind).mkdir(parents=True, exist_ok=True)
         for spec in specs:
             content = yaml.safe_load(spec) if isinstance(spec, str) else dict(spec)
@@ -62,9 +65,11 @@ def write_specs(
     return directory
 
 
-def small_world(directory: Path, datasets: Iterable[Any], queries: Iterable[Any], **changes: Any) -> Settings:
+def small_world(
+    directory: Path, datasets: Iterable[Any], queries: Iterable[Any], pools: Iterable[Any] = (), **changes: Any
+) -> Settings:
     """Specifications below `directory`, and settings of a warehouse for small jobs beside them."""
     return Settings(
-        warehouse=str(directory / "warehouse"), specs=write_specs(directory / "specs", datasets, queries),
+        warehouse=str(directory / "warehouse"), specs=write_specs(directory / "specs", datasets, queries, pools),
         landing=directory / "landing", docs=directory / "docs", driver_memory="1g", shuffle_partitions=2, **changes,
     )  # fmt: skip

@@ -48,7 +48,7 @@ def test_the_example_query_is_valid(tmp_path: Path) -> None:
 
 def small_taxi(specs: Path) -> Path:
     """The repository's specifications with fewer trips an hour."""
-    for kind in ("datasets", "queries", "functions"):
+    for kind in ("datasets", "queries", "pools", "functions"):
         shutil.copytree(ROOT / "jobs" / kind, specs / kind)
     text = (specs / "datasets" / "taxi.yaml").read_text()
     assert "rows_per_hour: 20000" in text

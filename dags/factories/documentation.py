@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from shedding.spec import Catalog, DatasetSpec, QuerySpec
+from shedding.spec import Catalog, DatasetSpec, Pooled, QuerySpec
 from shedding.spec.measure import MeasureSpec
+from shedding.spec.shed import BudgetSpec
 from shedding.spec.times import format_duration
 
 
@@ -30,7 +31,6 @@ Running an interval again adds nothing twice.
 def query_page(query: QuerySpec) -> str:
     """What is answered, within which budget and error, and what happens on failure."""
     slide = query.window.slide or query.window.size
-    budget = str(query.shed.budget) + (" a slot" if query.shed.budget.rows is not None else "")
     gate = query.gate.model_dump(exclude_none=True, exclude={"warn", "on_failure", "approval_timeout"})
     checks = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in gate.items())
     return f"""# {query.name}
@@ -42,7 +42,7 @@ def query_page(query: QuerySpec) -> str:
 | keys | {", ".join(f"`{key}`" for key in query.group_by) or "none"} |
 | measures | {", ".join(_measure(measure) for measure in query.measures)} |
 | slot | {format_duration(query.schedule.every)}: a run computes the windows that end in it |
-| shedding | policy {query.shed.policy}, budget {budget} |
+| shedding | policy {query.shed.policy}, budget {_budget(query.shed.budget)}{_shared(query)} |
 | audit | one slot in {query.audit.one_in} is also computed exactly{_verified(query)} |
 | answer | `published/{query.name}` (only what passed the gate) |
 
@@ -57,6 +57,39 @@ On failure: **{query.gate.on_failure}**. A refused slot ends red at `quarantine`
 Press *Trigger* > *Backfill* and choose the dates: any order gives the same rows. To compute one slot, trigger a run
 with its start in the parameter `slot`.
 """
+
+
+def pool_page(pool: Pooled) -> str:
+    """Who shares what, by which weights, and where each answer goes."""
+    spec = pool.spec
+    members = "\n".join(
+        f"| `{one.name}` | {', '.join(f'`{key}`' for key in one.group_by) or 'none'} | {pool.weight(one):g} | "
+        f"`published/{one.name}` |"
+        for one in pool.members
+    )
+    fair = "no member errs more than with its weight's part of the budget alone"
+    return f"""# Pool {spec.name}
+{spec.description}
+
+| | |
+|---|---|
+| reads | `{spec.dataset}`, once for all members |
+| slot | {format_duration(spec.schedule.every)} |
+| shedding | policy {spec.shed.policy}, budget {_budget(spec.shed.budget)}, of the union of what members keep |
+| audit | one slot in {spec.audit.one_in} is also computed exactly, for all members |
+| fairness | {fair if spec.fairness.at_least_alone else "the sum of errors alone counts"} |
+
+| member | keys | weight | answer |
+|---|---|---|---|
+{members}
+
+Each member is judged and published by itself. A change of a member's keys, measures or weight changes the rates of all:
+their shed slots are of another specification from then on. For one member's slot trigger `query_<member>`: same rows.
+"""
+
+
+def _budget(budget: BudgetSpec) -> str:
+    return str(budget) + (" a slot" if budget.rows is not None else "")
 
 
 def verify_page(query: QuerySpec) -> str:
@@ -74,6 +107,10 @@ exactly from all their rows and compared with what was published. Nothing publis
 
 By hand: `sluice verify {query.name} --from T --to T`, or trigger a run with `from`, `to` and `sample`.
 """
+
+
+def _shared(query: QuerySpec) -> str:
+    return "" if query.shed.pool is None else f", shared with the other members of `pool_{query.shed.pool}`"
 
 
 def _verified(query: QuerySpec) -> str:

@@ -15,11 +15,14 @@ from sluice_airflow.task_group import slot_tasks
 
 
 def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:
-    """`query_<name>`: wait_for_raw -> aggregate -> gate -> publish, or what the gate's `on_failure` says."""
+    """`query_<name>`: wait_for_raw -> aggregate -> gate -> publish, or what the gate's `on_failure` says.
+
+    That of a pool's member is not scheduled: its pool computes its slots. It is there for single slots and late rows.
+    """
     with DAG(
         f"query_{query.name}",
         description=query.description or f"Windows of {query.dataset}, within an error budget",
-        **scheduled(query.schedule.every),
+        **scheduled(query.schedule.every if query.shed.pool is None else None),
         max_active_runs=2,
         tags=["query", query.shed.policy, query.dataset, *query.tags],
         default_args={"owner": query.owner},

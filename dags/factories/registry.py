@@ -11,9 +11,9 @@ from airflow.sdk import DAG
 
 from factories.invalid import invalid_dag
 from shedding.config import Settings
-from shedding.spec import Catalog, DatasetSpec, Problem, QuerySpec
+from shedding.spec import Catalog, DatasetSpec, Pooled, Problem, QuerySpec
 
-S = TypeVar("S", DatasetSpec, QuerySpec)
+S = TypeVar("S", DatasetSpec, QuerySpec, Pooled)
 
 
 def build_all(

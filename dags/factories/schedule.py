@@ -12,9 +12,10 @@ START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 """Every DAG starts at the epoch: any past slot may be backfilled, and catch-up is off."""
 
 
-def scheduled(every: int) -> dict[str, Any]:
-    """What every scheduled DAG is made with: one run per interval, none for the past, registered by its module."""
-    return {"schedule": timetable(every), "start_date": START, "catchup": False, "auto_register": False}
+def scheduled(every: int | None) -> dict[str, Any]:
+    """What every DAG is made with: one run per interval, none for the past, registered by its module; None: no runs."""
+    schedule = None if every is None else timetable(every)
+    return {"schedule": schedule, "start_date": START, "catchup": False, "auto_register": False}
 
 
 def timetable(every: int) -> CronDataIntervalTimetable | DeltaDataIntervalTimetable:

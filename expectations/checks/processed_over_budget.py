@@ -10,7 +10,11 @@ from shedding.spec.measure import MeasureSpec
 
 
 class ProcessedOverBudget(GateCheck):
-    """The shed leg took at most `limit` times the rows, or seconds, of its budget; an exact leg is not judged by it."""
+    """The shed leg took at most `limit` times the rows, or seconds, of its budget; an exact leg is not judged by it.
+
+    In a pool, whose budget is of the union, the rows that one pass kept for all members are judged; a member that was
+    computed by itself processed its own rows only.
+    """
 
     key = "processed_over_budget"
     words = "processed over budget"
@@ -24,4 +28,6 @@ class ProcessedOverBudget(GateCheck):
         seconds = evidence.query.shed.budget.in_seconds
         names = ("spent_seconds", "budget_seconds") if seconds else ("processed_rows", "budget_rows")
         taken, budget = (numbers(evidence.runs, name) for name in names)
+        if not seconds:
+            taken = np.fmax(taken, numbers(evidence.runs, "union_rows"))
         return np.asarray(np.divide(taken, budget, out=over, where=budget > 0))

@@ -32,7 +32,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         print(f"note: {note}")
     if problems:
         return 1
-    print(f"{len(catalog.datasets)} datasets, {len(catalog.queries)} queries: no problems")
+    pools = f", {len(catalog.pools)} pools" if catalog.pools else ""
+    print(f"{len(catalog.datasets)} datasets, {len(catalog.queries)} queries{pools}: no problems")
     return 0
 
 
@@ -46,6 +47,7 @@ def _analysed(settings: Settings, catalog: Catalog) -> list[Problem]:
 
 def notes(catalog: Catalog, settings: Settings) -> Iterator[str]:
     """What is allowed but should be known: windows with gaps, options without effect, keys that nobody counted."""
+    yield from _pool_notes(catalog)
     for name, query in sorted(catalog.queries.items()):
         size, slide = query.window.size, query.window.slide or query.window.size
         if slide > size:
@@ -84,6 +86,18 @@ def _window_drops(query: QuerySpec, catalog: Catalog) -> Iterator[str]:
             f"at most {format_duration(free)} in a row are free of kept windows, and datasets/{dataset.name}.yaml has "
             f"a partition a day: only files that hold no other hours are skipped; write partition: hour there"
         )
+
+
+def _pool_notes(catalog: Catalog) -> Iterator[str]:
+    """Pools that nobody joined, or whose owners own none of their queries."""
+    for name, pool in sorted(catalog.pools.items()):
+        if not pool.members:
+            how = f"write shed: {{pool: {name}}} in a query of {pool.spec.dataset}"
+            yield f"pools/{name}.yaml: no query joins it; {how}"
+            continue
+        strange = sorted(set(pool.spec.owners) - {member.owner for member in pool.members})
+        if strange:
+            yield f"pools/{name}.yaml: owners names {', '.join(strange)}, who owns none of its queries"
 
 
 def _ignored(query: QuerySpec) -> Iterator[str]:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 LEARNT = ("audited", "audit_reason", "prior_slots", "last_audit", "prior_keys", "spot_keys")
-BUDGET = ("slot_rows", "budget_rows", "processed_rows", "processed_fraction", "omitted_keys", "exceeded_by", "reason")
+BUDGET = (
+    "slot_rows", "budget_rows", "processed_rows", "processed_fraction", "charged_rows", "union_rows", "omitted_keys",
+    "exceeded_by", "reason",
+)  # fmt: skip
 COST = ("total_rows", "rows_read", "bytes_read", "seconds", "repaired_keys", "repair_rows", "repair_bytes")
 CHECKED = ("check", "passed", "kind", "estimate", "observed", "limit", "severity")
 

@@ -25,6 +25,11 @@ class Curve(ABC):
         """b_k where the squared error is b_k (1 / r_k - 1), so that water filling is the optimum; None elsewhere."""
         return None
 
+    @property
+    def hull_steps(self) -> tuple[Ints, Floats, Floats, Floats] | None:
+        """Stratum, first and last n, and slope of every edge of the strata's hulls, where they are kept; else None."""
+        return None
+
     @abstractmethod
     def errors(self, keys: Ints, n: Floats) -> Floats:
         """Errors of the strata `keys` (indexes) at n rows; n has one line a stratum."""

@@ -17,7 +17,12 @@ def hull_rows(strata: Strata, curve: Curve, capacity: float, least: Floats) -> F
     hulls (a key's curve is met at its vertices); spends the capacity unless all rows fit in it or `least` alone exceeds
     it; monotone in the capacity; equal keys are treated equally: steps tied at the margin are all taken in part.
     """
-    keys, start, end, gain = _steps(strata, curve)
+    kept = curve.hull_steps
+    if kept is None:
+        keys, start, end, gain = steps(strata, curve)
+    else:
+        keys, start, end, slope = kept
+        gain = slope * strata.weight[keys] / strata.cost[keys]
     price = strata.cost[keys]
 
     def spent(taken: Floats) -> Floats:
@@ -45,7 +50,7 @@ def hull_rows(strata: Strata, curve: Curve, capacity: float, least: Floats) -> F
     return np.minimum(rows, strata.population)
 
 
-def _steps(strata: Strata, curve: Curve) -> tuple[Ints, Floats, Floats, Floats]:
+def steps(strata: Strata, curve: Curve) -> tuple[Ints, Floats, Floats, Floats]:
     """Key, first and last n, and gain per cost of every hull edge of every key."""
     population = strata.population
     found: list[tuple[Ints, Floats, Floats, Floats]] = []

@@ -11,16 +11,18 @@ another member's rates over the rows: the arrival counts are all it takes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 import numpy as np
 
 from shedding.allocation.budget import Allocation, Budget
 from shedding.allocation.curve import Curve, Floats, Ints
+from shedding.allocation.hull import steps
 from shedding.allocation.problem import Problem
 from shedding.allocation.strata import Strata
 
+Steps = tuple[Ints, Floats, Floats, Floats]
 ROUNDS = 8
 """Rounds of prices from rates and rates from prices; each goes half of the way."""
 FAIR_ROUNDS = 12
@@ -49,11 +51,15 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class PooledCurve(Curve):
-    """The curves of members laid end to end; `starts` has the first stratum of each, and the number of all."""
+    """The curves of members laid end to end; `starts` has the first stratum of each, and the number of all.
+
+    A pool's prices and weights change from round to round, the hulls of its curves do not: they are made once.
+    """
 
     population: Floats
     curves: tuple[Curve, ...]
     starts: Ints
+    _steps: list[Steps] = field(default_factory=list, compare=False)
 
     @classmethod
     def of(cls, curves: Sequence[Curve]) -> PooledCurve:
@@ -66,6 +72,15 @@ class PooledCurve(Curve):
         """The coefficients of all, where all are reciprocal."""
         found = [b for b in (curve.reciprocal for curve in self.curves) if b is not None]
         return np.concatenate(found) if len(found) == len(self.curves) else None
+
+    @property
+    def hull_steps(self) -> Steps:
+        """The edges of all hulls, for strata of weight and cost 1."""
+        if not self._steps:
+            ones = np.ones(self.population.size)
+            strata = Strata(self.population, True, ones, ones, np.full(self.population.size, np.nan))
+            self._steps.append(steps(strata, self))
+        return self._steps[0]
 
     def errors(self, keys: Ints, n: Floats) -> Floats:
         """Each member's own errors."""
@@ -103,16 +118,31 @@ class Pool:
         """
         weights = np.array([member.weight for member in self.members])
         prices = [np.full(len(member.strata), 1.0 / len(self.members)) for member in self.members]
-        rates = self._rates(policy, weights, prices, ROUNDS)
+        curve = PooledCurve.of([member.curve for member in self.members])
+        rates = self._rates(policy, curve, weights, prices, ROUNDS)
         if at_least_alone and len(self.members) > 1:
-            alone = self.alone(policy)
-            for _ in range(FAIR_ROUNDS):
-                worse = self.totals(rates) / alone
-                if worse.max() <= FAIR_ENOUGH:
-                    break
-                weights = weights * np.maximum(worse, 1.0) ** 4
-                rates = self._rates(policy, weights, prices, ROUNDS // 2)
+            rates = self._fair(policy, curve, weights, prices, rates)
         return [self._settled(member, own) for member, own in zip(self.members, rates, strict=True)]
+
+    def _fair(
+        self, policy: Solver, curve: PooledCurve, weights: Floats, prices: list[Floats], rates: list[Floats]
+    ) -> list[Floats]:
+        """Rates at which the worst-off member, compared with itself alone, is best off, of those that the rounds find.
+
+        Multiplicative weights: who is worse off than alone counts for more, by less from round to round.
+        """
+        alone = self.alone(policy)
+        worse = self.totals(rates) / alone
+        best, fair = float(worse.max()), rates
+        for number in range(FAIR_ROUNDS):
+            if best <= FAIR_ENOUGH:
+                break
+            weights = weights * np.maximum(worse, 1.0) ** (4.0 / (1.0 + number / 2.0))
+            rates = self._rates(policy, curve, weights, prices, ROUNDS // 2)
+            worse = self.totals(rates) / alone
+            if worse.max() < best:
+                best, fair = float(worse.max()), rates
+        return fair
 
     def alone(self, policy: Solver) -> Floats:
         """The total error of each member with its weight's part of the budget for itself."""
@@ -142,23 +172,27 @@ class Pool:
         paid = np.array([float(np.sum(one.strata.full_cost * price * own)) for one, price, own in parts])
         return paid * (self.union(rates) / paid.sum()) if paid.sum() > 0 else paid
 
-    def _rates(self, policy: Solver, weights: Floats, prices: list[Floats], rounds: int) -> list[Floats]:
+    def _rates(
+        self, policy: Solver, curve: PooledCurve, weights: Floats, prices: list[Floats], rounds: int
+    ) -> list[Floats]:
         """The rates at prices that follow from them; `prices` are where the search starts, and then where it ended."""
         capacity = self.budget.rows
         for _ in range(rounds):
-            rates = self._solved(policy, weights, prices, capacity)
+            rates = self._solved(policy, curve, weights, prices, capacity)
             for number, own in enumerate(self._prices(rates)):
                 prices[number] = 0.5 * (prices[number] + own)
-        rates = self._solved(policy, weights, prices, capacity)
+        rates = self._solved(policy, curve, weights, prices, capacity)
         for _ in range(ROUNDS):
             union = self.union(rates)
             if abs(union / self.budget.rows - 1.0) < 1e-3:
                 break
             capacity *= self.budget.rows / union
-            rates = self._solved(policy, weights, prices, capacity)
+            rates = self._solved(policy, curve, weights, prices, capacity)
         return rates
 
-    def _solved(self, policy: Solver, weights: Floats, prices: Sequence[Floats], capacity: float) -> list[Floats]:
+    def _solved(
+        self, policy: Solver, curve: PooledCurve, weights: Floats, prices: Sequence[Floats], capacity: float
+    ) -> list[Floats]:
         """All members as one problem, a key's row at its share of the price."""
         parts = [member.strata for member in self.members]
         shared = [_normed(one.weight) * weight for one, weight in zip(parts, weights, strict=True)]
@@ -169,7 +203,6 @@ class Pool:
             weight=np.concatenate(shared),
             least_u=np.full(sum(map(len, parts)), np.nan),
         )
-        curve = PooledCurve.of([member.curve for member in self.members])
         made = policy.solve(Problem(strata, curve, replace(self.budget, rows=capacity)))
         return np.split(made.rates, curve.starts[1:-1])
 

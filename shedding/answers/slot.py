@@ -30,19 +30,21 @@ from shedding.ingest.side import Side, sides_of
 from shedding.keys import Keys, align
 from shedding.panes.exact_panes import ExactPanes
 from shedding.panes.memory import Memory
-from shedding.panes.sampled_panes import SampledPanes
+from shedding.panes.sampled_panes import SampledPanes, Wanted
 from shedding.panes.scans import Scans
 from shedding.panes.windows import PaneRun, WindowSample
 from shedding.planning.calibrations import Calibrations
 from shedding.planning.drift_audits import AuditPlans, slot_drift, window_drifts
 from shedding.planning.fingerprints import answer_fingerprint
 from shedding.planning.planner import AS_ALLOCATED, Planner
+from shedding.planning.pool_budget import PoolBudget
 from shedding.planning.priors import Priors, expected_rows
 from shedding.planning.slot_plan import SlotPlan, by_calendar
 from shedding.planning.spending import Spending
 from shedding.risk import SpotCheck, window_record
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.fingerprints import spec_fingerprint
+from shedding.spec.pool import Pooled
 from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
 from shedding.stretches import Stretches
@@ -127,10 +129,26 @@ def answer_sides(
     panes = exact_panes(settings, query, sides, scans)  # one for all slots, so that nothing is read twice
     seconds = query.shed.policy != EXACT and query.shed.budget.in_seconds
     spending = Spending(settings, query, scans, run_id) if seconds else None
-    made = [SlotWork(plans, slot, scans, panes, plan, spending).answer()]
+    pool = pool_of(settings, plans, scans, panes)
+    return answer_panes(settings, plans, slot, scans, panes, plan, pool, spending)
+
+
+def answer_panes(
+    settings: Settings,
+    plans: AuditPlans,
+    slot: int,
+    scans: Scans,
+    panes: Sequence[ExactPanes],
+    plan: SlotPlan | None = None,
+    pool: PoolBudget | None = None,
+    spending: Spending | None = None,
+) -> SlotAnswer:
+    """The same, with the exact panes of each side at hand, and the budget of the pool that the query is in."""
+    query = plans.query
+    made = [SlotWork(plans, slot, scans, panes, plan, spending, pool).answer()]
 
     def windows_at(audit: int) -> Sequence[LegWindow]:
-        made.append(SlotWork(plans, audit, scans, panes, spending=spending).answer())
+        made.append(SlotWork(plans, audit, scans, panes, spending=spending, pool=pool).answer())
         return made[-1].windows
 
     trust = Trust(settings, plans, windows_at)
@@ -139,6 +157,24 @@ def answer_sides(
     costs = {name: made[-1].shared[name] for name in COSTS}  # all that the memories read: finding out about audits too
     told = [*made[0].told, *(unlike_advice(settings, query, slot) if made[0].audited else [])]
     return replace(made[0], windows=windows, shared={**made[0].shared, **columns, **costs}, told=told)
+
+
+def pool_of(settings: Settings, plans: AuditPlans, scans: Scans, own: Sequence[ExactPanes]) -> PoolBudget | None:
+    """The budget of the pool that a query is in, from the exact panes of all members; its `own` are at hand."""
+    query = plans.query
+    if query.pool is None or query.shed.policy == EXACT:
+        return None
+    panes = {query.name: own[0]}
+    for member in query.pool.queries():
+        if member.name in plans.others:
+            panes[member.name] = exact_panes(settings, member, [plans.others[member.name]], scans.of(member))[0]
+    return pool_budget(query.pool, plans, panes)
+
+
+def pool_budget(pool: Pooled, plans: AuditPlans, panes: Mapping[str, ExactPanes]) -> PoolBudget:
+    """The budget of a pool whose members have these exact panes; the audits are the same for all of them."""
+    plan = plans.at(0)
+    return PoolBudget(pool, {name: Priors(panes[name].memory.query, plan, panes[name]) for name in pool.names})
 
 
 def exact_panes(settings: Settings, query: QuerySpec, sides: Sequence[Side], scans: Scans) -> list[ExactPanes]:
@@ -162,6 +198,7 @@ class SlotWork:
         exact: Sequence[ExactPanes],
         plan: SlotPlan | None = None,
         spending: Spending | None = None,
+        pool: PoolBudget | None = None,
     ) -> None:
         self.slot_plan = plan or by_calendar(plans.query, slot)
         self.query, self.sides, self.plans, self.slot, self.scans = plans.query, plans.sides, plans, slot, scans
@@ -170,7 +207,7 @@ class SlotWork:
         self.memories = [one.memory for one in exact]
         self.measures = [one.measures for one in exact]
         self.priors = [Priors(query, self.plan, one) for one in exact]
-        self.planner = Planner(query, self.priors, spending)
+        self.planner = Planner(query, self.priors, spending, pool)
         self.sampled = [SampledPanes(*both) for both in zip(exact, self.planner.sides, strict=True)]
         self.calibrations = [Calibrations(*both) for both in zip(self.priors, self.sampled, strict=True)]
         self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
@@ -245,6 +282,14 @@ class SlotWork:
     def _own(self) -> Stretches | None:
         """What is read of the slot itself: all that windows need, later slots' too, or the kept windows alone."""
         return self.slot_plan.stretches if self.query.drops_windows else None
+
+    def wanted(self, at: int) -> Wanted | None:
+        """What the answer will ask of the rows of a slot that its windows reach into; None where it will not."""
+        if at not in self.query.timeline.slots_needed(self.slot):
+            return None
+        if at != self.slot:
+            return self.sampled[0].wanted(at, self.legs, self.slot_plan.stretches)
+        return self.sampled[0].wanted(at, [*self.legs, *self._unchecked()], self._own)
 
     def _unchecked(self) -> list[str]:
         """The leg without the spot checks, where the slot has some."""
@@ -331,6 +376,7 @@ class SlotWork:
             if self.planner.spending is not None:
                 columns["budget_seconds"] = self.planner.reached(self.slot).seconds
                 columns["spent_seconds"] = self.planner.reached(self.slot).spent
+            columns["charged_rows"] = self.planner.charged_rows(self.slot, leg)
         return columns
 
     def _budget_rows(self, leg: str) -> float:
@@ -379,6 +425,7 @@ class SlotWork:
         size, plan = str(self.query.shed.budget), self.slot_plan
         if self.query.drops_windows:
             return f"{len(plan.kept)} of {len(plan.windows)} windows computed ({plan.reason})"
+        size += f", shared in pool {self.query.shed.pool}" if self.planner.pool is not None else ""
         if self.query.shed.policy == EXACT:
             return "policy exact: every row"
         if self.planner.spending is not None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from shedding.panes.exact_panes import ExactPanes
 from shedding.panes.memory import Demand, Prints
 from shedding.panes.panes import Panes
 from shedding.rates import Rates
+from shedding.scan.ask import Ask
+from shedding.scan.read import Read
 from shedding.spec.fingerprints import panes_fingerprint
 from shedding.spec.shed import EXACT
 from shedding.stretches import Stretches
@@ -38,6 +40,14 @@ class SampleSource(Protocol):
         """A hint that these will be wanted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Legs of a slot that are missing, and what is asked of the raw rows for them."""
+
+    demand: Demand
+    ask: Ask
+
+
 class SampledPanes:
     """The panes of all legs of one side; what is missing of a slot, the exact leg among it, comes from one scan."""
 
@@ -55,6 +65,23 @@ class SampledPanes:
         if demand is not None:
             self._compute(demand)
         return self._memory.legs(slot, legs, within)
+
+    def wanted(self, slot: int, legs: Sequence[str], within: Stretches | None = None) -> Wanted | None:
+        """What a scan would be asked for the legs of a slot; None where all is there, or needs no row."""
+        self.fetch([slot], legs)
+        demand, scan = self._memory.missing(slot, legs, within), self._exact.scan
+        if demand is None or not scan.has_rows(self._memory.query.timeline.slot_needed(slot)):
+            return None
+        if self._rates.budget(slot) is not None:  # samples that are thinned until they fit are scanned alone
+            return None
+        rates = [self._rates.rates(slot, leg) for leg in demand.legs if leg != EXACT]
+        ask = scan.ask(demand.stretches, rates, exact=EXACT in demand.legs)
+        return None if scan.is_silent(ask) else Wanted(demand, ask)
+
+    def fill(self, wanted: Wanted, read: Read) -> None:
+        """Remember what a scan found for what was wanted."""
+        panes = self._exact.scan.laid_out(wanted.demand.slot, wanted.ask, read)
+        self._memory.fill(wanted.demand, panes, self._prints)
 
     def fetch(self, slots: Sequence[int], legs: Sequence[str]) -> None:
         """Read what is fresh of these slots and legs in one go."""

@@ -9,8 +9,10 @@ import pyarrow as pa
 
 from shedding.ingest.side import Side
 from shedding.rates import Rates
+from shedding.scan.ask import Ask, Shared
 from shedding.scan.read import Read
 from shedding.spec.measure import MeasureSpec
+from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import Block
 from shedding.stretches import Stretches
 
@@ -18,10 +20,19 @@ from shedding.stretches import Stretches
 class Scans(Protocol):
     """Scans of raw rows, bound to one session and query."""
 
+    def of(self, query: QuerySpec) -> Scans:
+        """The same for another query."""
+
     def panes(
         self, side: Side, measures: Sequence[MeasureSpec], stretches: Stretches, legs: Sequence[Rates], exact: bool
     ) -> Read:
         """The rows of the stretches grouped by pane, key and class of legs."""
+
+    def together(self, asks: Sequence[Ask]) -> Shared | None:
+        """The panes that several asks want, none of them exact, from one pass over the rows of one dataset.
+
+        The same bits as `panes` gives each. None where the rows are too many to share a pass.
+        """
 
     def windows(self, side: Side, measures: Sequence[MeasureSpec], windows: Sequence[tuple[int, int]]) -> pa.Table:
         """Exact values that do not merge over panes, per window and key."""

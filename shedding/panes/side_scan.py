@@ -17,6 +17,7 @@ from shedding.panes.panes import Panes
 from shedding.panes.scans import Scans
 from shedding.panes.states import state_of
 from shedding.rates import Rates
+from shedding.scan.ask import Ask
 from shedding.scan.read import Read
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
@@ -65,19 +66,32 @@ class SideScan:
         whole_slot = self.query.timeline.slot_needed(slot)
         if not self.has_rows(whole_slot if rates else stretches):
             return self.empty([leg.leg for leg in rates] + [EXACT] * exact)
+        ask = self.ask(stretches, rates, exact)
+        if self.is_silent(ask):
+            return self.laid_out(slot, ask, Read(self._nothing(), 0))
+        tried = [one for leg in rates for one in ([leg] if budget is None else thinner(leg))]
+        read = self.scans.panes(self.side, self.measures, stretches, tried, exact)
+        table, rates = _within(read.table, tried, rates, budget)
+        return self.laid_out(slot, replace(ask, legs=rates), replace(read, table=table))
+
+    def ask(self, stretches: Stretches, rates: Sequence[Rates], exact: bool) -> Ask:
+        """What is asked of the rows of the stretches."""
+        return Ask(self.query, self.side, self.measures, stretches, rates, exact)
+
+    def is_silent(self, ask: Ask) -> bool:
+        """Whether the counts of arrival say it all, so that no row is read."""
         silent = all(measure.traits.state is None for measure in self.measures)
-        if silent and not exact and all(leg.constant == 0 for leg in rates):
-            read, rows = Read(self._nothing(), 0), 0.0  # a side whose counts say it all is not read
-        else:
-            tried = [one for leg in rates for one in ([leg] if budget is None else thinner(leg))]
-            read = self.scans.panes(self.side, self.measures, stretches, tried, exact)
-            table, rates = _within(read.table, tried, rates, budget)
-            read, rows = replace(read, table=table), self.side.arrivals.rows(stretches)
+        return silent and not ask.exact and all(leg.constant == 0 for leg in ask.legs)
+
+    def laid_out(self, slot: int, ask: Ask, read: Read) -> LegPanes:
+        """What a scan found for an ask, as the panes of its legs."""
+        stretches, rates, whole_slot = ask.stretches, ask.legs, self.query.timeline.slot_needed(slot)
+        rows = 0.0 if self.is_silent(ask) else self.side.arrivals.rows(stretches)
         counts = self.side.counts(stretches) if rates else None
         expected = _expected(rates, whole_slot.end - self.query.timeline.pane) if self.side.keyset.keys else None
         laid_out = Scanned(read.table, self.side.keyset.keys, counts, expected)
         panes = {leg.leg: laid_out.panes(bit, self.measures, leg) for bit, leg in enumerate(rates)}
-        if exact:
+        if ask.exact:
             whole = laid_out.panes(None, self.measures, None)
             panes[EXACT] = self._with_levels(whole, slot) if stretches == whole_slot else whole
         return LegPanes(panes, float(read.table.column("rows").to_numpy().sum()), rows, read.bytes)

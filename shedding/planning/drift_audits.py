@@ -18,6 +18,7 @@ from shedding.ingest.side import Side
 from shedding.keys import align
 from shedding.planning.audit_plan import PRIOR_SLOTS, RECORD_SLOTS, SEASONS, AuditPlan
 from shedding.planning.drift import distance, overlap, top_difference
+from shedding.spec.keyset import keyset_of
 from shedding.spec.query import QuerySpec
 
 Floats = npt.NDArray[np.float64]
@@ -56,10 +57,13 @@ class OccupiedAudits(AuditPlan):
 
 
 class AuditPlans:
-    """The audits of a query as its slots know of them: each slot's plan is made once and passed on."""
+    """The audits of a query as its slots know of them: each slot's plan is made once and passed on.
+
+    `others` are the sides of the other members of its pool, by name: they are audited with it.
+    """
 
     def __init__(self, query: QuerySpec, sides: Sequence[Side]) -> None:
-        self.query, self.sides = query, sides
+        self.query, self.sides, self.others = query, sides, other_sides(query, sides[0])
         self._plans: dict[int | None, AuditPlan] = {}
 
     def at(self, slot: int) -> AuditPlan:
@@ -70,6 +74,12 @@ class AuditPlans:
         return self._plans[known]
 
 
+def other_sides(query: QuerySpec, side: Side) -> dict[str, Side]:
+    """The other members' sides, by name, of the same snapshot of the pool's dataset; none for a query in no pool."""
+    members = () if query.pool is None else query.pool.members
+    return {one.name: replace(side, keyset=keyset_of(one)) for one in members if one.name != query.name}
+
+
 def audit_plan(query: QuerySpec, sides: Sequence[Side], slot: int) -> AuditPlan:
     """The audits that `slot` may need to know of: the rule's, and those that drift of either side adds before it.
 
@@ -78,9 +88,8 @@ def audit_plan(query: QuerySpec, sides: Sequence[Side], slot: int) -> AuditPlan:
     length = query.timeline.slot
     first_event = sides[0].arrivals.first_event
     first = None if first_event is None else query.timeline.slot_of(first_event)
-    plan = OccupiedAudits(
-        length=length, one_in=query.audit.one_in, salt=query.name, first=first, season=query.audit.season, side=sides[0]
-    )
+    one_in, salt, season = query.audit.one_in, query.audit_salt, query.audit.season
+    plan = OccupiedAudits(length=length, one_in=one_in, salt=salt, first=first, season=season, side=sides[0])
     if query.audit.drift_limit is None or first is None:
         return plan
     audits = (RECORD_SLOTS + 2 * PRIOR_SLOTS + 2) * query.audit.one_in

@@ -47,10 +47,12 @@ def asks_the_last_audit(query: QuerySpec, plan: AuditPlan, slot: int) -> bool:
 def raw_fingerprint(plans: AuditPlans, slot: int, leg: str) -> str:
     """Of the visible rows behind a leg's answer, as they are now.
 
+    The rates of a pool's member follow from all members' counts: whether they were counted counts too.
     Where drift adds audits, rows of many slots decide together whether this one has an exact leg: that counts too.
     """
     needed = {one: plans.query.timeline.slot_needed(one) for one in slots_behind(plans, slot, leg)}
-    content: list[Any] = [[one, *(side.fingerprint(part) for side in plans.sides)] for one, part in needed.items()]
+    sides = [*plans.sides, *(plans.others.values() if leg != EXACT else ())]
+    content: list[Any] = [[one, *(side.fingerprint(part) for side in sides)] for one, part in needed.items()]
     if leg != EXACT and plans.query.audit.drift_limit is not None:
         content.append(plans.at(slot).is_audited(slot))
     return digest(content)

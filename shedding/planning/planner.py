@@ -20,6 +20,7 @@ from shedding.planning.costs import CostModel
 from shedding.planning.error_limits import PlannedErrors, planned_errors
 from shedding.planning.join_concept import learn_join
 from shedding.planning.least_budget import PILOT, Wish, least_fraction
+from shedding.planning.pool_budget import PoolBudget
 from shedding.planning.priors import Priors
 from shedding.planning.reached import Reached
 from shedding.planning.slot_concept import SlotConcept, learn_side
@@ -47,12 +48,18 @@ class Planner:
     """The rates of one query's legs, and what they are expected to cost and to lose; made once per slot and leg.
 
     Guarantee: a function of arrival counts and of the exact panes behind `priors`, one for each side of the query; of a
-    budget of seconds also of what its slots' plans have settled.
+    budget of seconds also of what its slots' plans have settled, of a pool's member of what all members have.
     """
 
-    def __init__(self, query: QuerySpec, priors: Sequence[Priors], spending: Spending | None = None) -> None:
+    def __init__(
+        self,
+        query: QuerySpec,
+        priors: Sequence[Priors],
+        spending: Spending | None = None,
+        pool: PoolBudget | None = None,
+    ) -> None:
         """`spending` says how far seconds go, where those are what the query spends."""
-        self.query, self.priors, self.spending = query, list(priors), spending
+        self.query, self.priors, self.spending, self.pool = query, list(priors), spending, pool
         self._concepts: dict[int, SlotConcept] = {}
         self._planned: dict[int, PlannedErrors | None] = {}
         self._budgets: dict[int, float] = {}
@@ -74,10 +81,12 @@ class Planner:
     def budget(self, slot: int) -> float:
         """Rows that may be processed in the slot: as the specification says, or as few as its error takes.
 
-        Of a budget of seconds: those that its rows are forecast to take.
+        Of a budget of seconds: those that its rows are forecast to take. Of a pool: all members together.
         """
         if self.spending is not None:
             return self.reached(slot).forecast_seconds
+        if self.pool is not None:
+            return self.pool.rows(slot)
         if slot not in self._budgets:
             budget, here = self.query.shed.budget, self.concept(slot)
             fraction = None if budget.error is None else self._fraction(slot, Wish(budget.error, budget.keys))
@@ -112,8 +121,14 @@ class Planner:
         settled = self.spending.plans.recorded(slot)
         return None if settled is None else digest([settled.basis, settled.forecast_seconds])
 
+    def charged_rows(self, slot: int, leg: str) -> float | None:
+        """The rows of its pool's union that the query is charged for; None where it is in no pool."""
+        return None if self.pool is None else self.pool.part(slot, leg, self.query.name).charged_rows
+
     def concept(self, slot: int) -> SlotConcept:
         """The slot's keys with their populations, and what the priors say of their spread."""
+        if self.pool is not None:
+            return self.pool.concept(self.query, slot)
         if slot not in self._concepts:
             for priors in self.priors:
                 priors.load(slot)
@@ -153,6 +168,8 @@ class Planner:
 
     def _spot_rows(self, slot: int) -> float:
         """The part of the budget that is kept for spot checks; nothing where the budget has room for all rows."""
+        if self.pool is not None:
+            return self.pool.spot_rows(slot, self.query)
         rows = self.budget(slot)
         return self.query.shed.spot_check * rows if self.query.spot_checks and rows < self.concept(slot).whole else 0.0
 
@@ -162,7 +179,10 @@ class Planner:
             here, rows = self.concept(slot), self.budget(slot)
             if policy == self.query.shed.policy:
                 rows -= self._spot_rows(slot)
-            made = allocate(self.query, policy, here, rows, self.planned(slot))
+            if self.pool is None:
+                made = allocate(self.query, policy, here, rows, self.planned(slot))
+            else:
+                made = self.pool.part(slot, policy, self.query.name).allocation
             rates = here.rates(leg, made, rows)
             if leg == self.query.shed.policy and self.query.spot_checks:
                 whole = here.of_rates(self.spots(slot).chosen)
@@ -189,8 +209,10 @@ class SideRates:
         return self.planner.budget(slot) if uncounted else None
 
     def fingerprint(self, slot: int) -> str:
-        """Of the rows of the slot and of its priors; of both sides in a join, whose rates follow from both."""
+        """Of the rows of the slot and of its priors; of both sides in a join, of all members in a pool."""
         priors = self.planner.priors
+        if self.planner.pool is not None:
+            return self.planner.pool.fingerprint(slot)
         own, others = priors[self.number].side, priors[: self.number] + priors[self.number + 1 :]
         slots = [slot, *priors[0].plan.priors(slot)]
         needed = [self.planner.query.timeline.slot_needed(one) for one in slots]

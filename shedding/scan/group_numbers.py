@@ -34,7 +34,7 @@ class Groups:
     """Rows by pane, key columns and class; `known` are the keys that rows carry numbers of, None where they do not.
 
     A key without a number keeps its columns, so nothing is lost of keys that nobody knew beforehand; with `only_known`
-    it does not, and `lost_keys` tells whether there was one.
+    it does not, and `lost_keys` tells whether there was one. `number` is the column that has the keys' numbers.
     """
 
     timeline: Timeline
@@ -42,6 +42,7 @@ class Groups:
     legs: int
     known: Keys | None
     only_known: bool
+    number: str = NUMBER
 
     @property
     def names(self) -> list[str]:
@@ -54,11 +55,11 @@ class Groups:
         start = f"{instant} - pmod({instant}, {width})"
         if not self._numbered:
             return [sf.expr(start).alias("pane_start"), *[sf.col(f"`{key}`") for key in self.keys], mask.alias("mask")]
-        number = sf.coalesce(sf.col(NUMBER), sf.lit(self._keys))
+        number = sf.coalesce(sf.col(f"`{self.number}`"), sf.lit(self._keys))
         pane = sf.expr(f"({instant} + {self._before * width}) div {width}")  # no instant is negative there
         place = sf.shiftleft(pane, self._bits).bitwiseOR(number)
         unknown = [
-            sf.when(sf.col(NUMBER).isNull(), sf.col(f"`{key}`")).alias(name)
+            sf.when(sf.col(f"`{self.number}`").isNull(), sf.col(f"`{key}`")).alias(name)
             for key, name in zip(self.keys, self._unknown, strict=False)
         ]
         return [sf.shiftleft(place, self.legs).bitwiseOR(mask).alias(_GROUP), *unknown]

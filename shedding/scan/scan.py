@@ -65,7 +65,7 @@ def scan(
     if groups.lost_keys(found):
         groups = replace(groups, only_known=False)
         found = _grouped(taken, groups, rates, mask, measures, exact, few)
-    _refuse_overflow(found, measures)
+    refuse_overflow(found, measures)
     return groups.restored(found)
 
 
@@ -94,7 +94,7 @@ def _taken(
     taken = matching(rows, where) if where else rows
     taken, rates, known = with_rates(spark, taken, keys, legs)
     if not exact:
-        taken = taken.where(sf.col("u") < sf.lit(max((_ceiling(leg) for leg in legs), default=0.0)))
+        taken = taken.where(sf.col("u") < sf.lit(max((ceiling(leg) for leg in legs), default=0.0)))
         taken = taken.where(_any_of(rates))
     return taken, rates, known
 
@@ -177,7 +177,7 @@ def _with_values(sums: pa.Table, sampled: DataFrame, groups: list[str], quantile
     return sums
 
 
-def _ceiling(leg: Rates) -> float:
+def ceiling(leg: Rates) -> float:
     """The largest rate a leg can have: a bound on `u` that files and row groups can be skipped by."""
     return max(float(leg.values.max()) if leg.values.size else 0.0, leg.unseen if leg.constant is not None else 1.0)
 
@@ -198,7 +198,8 @@ def _any_of(rates: Sequence[Column]) -> Column:
     return kept
 
 
-def _refuse_overflow(table: pa.Table, measures: Sequence[MeasureSpec]) -> None:
+def refuse_overflow(table: pa.Table, measures: Sequence[MeasureSpec]) -> None:
+    """Raise DataError where a value is at or above the magnitude that its measure has."""
     for measure in measures:
         for column, name in ((measure.column, "largest"), (measure.over, "over_largest")):
             state = measure.traits.state

@@ -11,10 +11,12 @@ from pyspark.sql import functions as sf
 from shedding.config import Settings
 from shedding.ingest.side import Side
 from shedding.rates import Rates
+from shedding.scan.ask import Ask, Shared
 from shedding.scan.enriched_rows import enriched_rows, spent_on
 from shedding.scan.rank_bounds import deepest_rank, expected_rows
 from shedding.scan.read import Read
 from shedding.scan.scan import kept_rows, scan
+from shedding.scan.shared_scan import shared_scan
 from shedding.scan.whole_windows import whole_blocks, whole_windows
 from shedding.spark.expression import matching, with_kept
 from shedding.spec.measure import MeasureSpec
@@ -35,6 +37,10 @@ class SlotScan:
 
     def __init__(self, spark: SparkSession, settings: Settings, query: QuerySpec) -> None:
         self._spark, self._settings, self._query = spark, settings, query
+
+    def of(self, query: QuerySpec) -> SlotScan:
+        """The same for another query."""
+        return SlotScan(self._spark, self._settings, query)
 
     def panes(
         self,
@@ -71,6 +77,28 @@ class SlotScan:
     def _rows(self, side: Side, stretches: Stretches) -> DataFrame:
         """The visible rows of the stretches, with what the side's key set adds to them."""
         return with_kept(side.read(self._spark, stretches), side.keyset.keep)
+
+    def together(self, asks: Sequence[Ask]) -> Shared | None:
+        """The panes that several asks want, from one pass over the rows of one dataset; None where they are too many.
+
+        Of ranked files only what the deepest of the asks needs.
+        """
+        if any(ask.exact for ask in asks):
+            return None
+        side, stretches = asks[0].side, Stretches.union(ask.stretches for ask in asks)
+        if sum(_kept_rows(ask) for ask in asks) > FEW_ROWS:
+            return None
+        rows = side.read(self._spark, stretches)
+        ranks = [deepest_rank(ask.side, ask.timeline, ask.stretches, ask.legs) for ask in asks]
+        deepest = None if None in ranks or "_rank" not in rows.columns else max(rank or 0 for rank in ranks)
+        if deepest is not None:
+            rows = rows.where(sf.col("_rank") <= sf.lit(deepest))
+        found = shared_scan(self._spark, rows, asks)
+        if found is None:
+            return None
+        tables, union = found
+        size = side.bytes(stretches, deepest)
+        return Shared([Read(table, size) for table in tables], float(union))
 
     def _enriched(
         self,
@@ -133,3 +161,9 @@ class SlotScan:
             rows = matching(rows, side.keyset.where)
         rows = self._enriched(rows, side, stretches, (), exact=True)
         return whole_windows(rows, windows, self._query.timeline, self._query.group_by, measures)
+
+
+def _kept_rows(ask: Ask) -> float:
+    """How many rows some leg of the ask is expected to keep; all where nobody counted."""
+    counts = ask.side.counts(ask.stretches)
+    return ask.side.arrivals.rows(ask.stretches) if counts is None else expected_rows(counts, ask.keys, ask.legs)

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 from shedding.spec.keyset import KeySet
+from shedding.spec.pool import Pooled
 from shedding.spec.query import QuerySpec
 from shedding.spec.shed import EXACT
 
@@ -96,4 +97,13 @@ def _content(query: QuerySpec, leg: str, *classes: Decides) -> dict[str, Any]:
             del content["shed"]["tolerate"]
         if query.shed.keep is None:
             del content["shed"]["keep"]
+        if query.pool is not None:
+            content["pool"] = _pool_content(query.pool, leg)
     return content
+
+
+def _pool_content(pool: Pooled, leg: str) -> list[Any]:
+    """What the rates of a pool's members are a function of: how it is shared, and what each member asks for."""
+    parts = (Decides.PANES, Decides.ROWS, Decides.SAMPLES)
+    members = [[one.name, pool.weight(one), _content(one, leg, *parts)] for one in pool.members]
+    return [pool.spec.name, pool.spec.fairness.model_dump(), members]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from shedding.fields import Column, Expression, Name, Number, Spec, Tag, Whole, Words
 from shedding.spec.aggregates import AGGREGATES
@@ -18,6 +18,9 @@ from shedding.spec.reserved_names import RESERVED, name_clashes
 from shedding.spec.shed import EXACT, ShedSpec
 from shedding.spec.timeline import Timeline
 from shedding.spec.times import UNITS, Duration, format_duration
+
+if TYPE_CHECKING:
+    from shedding.spec.pool import Pooled
 
 MOST_PANES = 100_000
 DEAR_AUDITS = 50
@@ -110,6 +113,18 @@ class QuerySpec(Spec):
     gate: GateSpec = GateSpec()
     objective: ObjectiveSpec = ObjectiveSpec()
     notify: list[NotifySpec] = Field(default_factory=list, description="whom Airflow tells, of what")
+    _pool: Pooled | None = PrivateAttr(default=None)
+
+    @property
+    def pool(self) -> Pooled | None:
+        """The pool whose scan and budget it shares, with all members; the catalog knows it."""
+        return self._pool
+
+    def in_pool(self, pool: Pooled | None) -> QuerySpec:
+        """The query as a member of the pool; with None as one for itself."""
+        member = self.model_copy()
+        member._pool = pool
+        return member
 
     @model_validator(mode="after")
     def _times_fit(self) -> QuerySpec:
@@ -295,6 +310,11 @@ class QuerySpec(Spec):
     def timeline(self) -> Timeline:
         """The query's panes, windows and slots."""
         return Timeline(size=self.window.size, slide=self.window.slide or self.window.size, slot=self.schedule.every)
+
+    @property
+    def audit_salt(self) -> str:
+        """What the choice of audited slots is drawn by: the members of a pool are audited together."""
+        return self.name if self.shed.pool is None else f"pool {self.shed.pool}"
 
     @property
     def counted(self) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shedding.fields import Expression, Number, Spec, Whole
+from shedding.fields import Expression, Name, Number, Spec, Whole
 from shedding.spec.policy_options import PolicyName, PolicyOptions
 from shedding.spec.times import Duration, format_duration
 from shedding.spec.tolerate import TolerateSpec
@@ -75,38 +75,58 @@ class BudgetSpec(Spec):
         return f"{self.rows} rows" if self.rows is not None else f"{self.fraction:g} of the rows"
 
 
-class ShedSpec(PolicyOptions):
-    """What is shed, and by which policy; beside these keys stand the options of the policies that it names."""
+class BudgetedSpec(PolicyOptions):
+    """What is shed of rows, by which policy and within which budget; beside these keys stand the policies' options."""
 
     policy: PolicyName = "posterior"
     budget: BudgetSpec = Field(
         default=BudgetSpec(fraction=1.0), description="may be left out where no row is shed: policy exact, no compare"
     )
-    # Which windows are kept is the slot's recorded plan: no fingerprint of an answer depends on it.
-    windows: WindowDrops | None = Field(default=None, exclude=True, description="whole windows left out, others exact")
     compare: list[PolicyName] = Field(default_factory=list, description="legs run beside it on audited slots")
     completeness: Literal["best_effort", "required"] = "best_effort"
     spot_check: Number = Field(
         default=0.1, ge=0, le=0.5, description="part of the budget that computes some keys exactly, to measure errors"
     )
 
+    @property
+    def sheds_nothing(self) -> bool:
+        """Whether every leg keeps every row."""
+        return self.policy == EXACT and not self.compare
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> Self:
+        for policy in {self.policy, *self.compare}:
+            self.get_policy(policy)
+        return self
+
+    @model_validator(mode="after")
+    def _budget_is_there(self) -> Self:
+        if "budget" not in self.model_fields_set and not self.sheds_nothing:
+            raise ValueError(
+                "budget is missing: rows are shed; add e.g. budget: {fraction: 0.1}, or write policy: exact"
+            )
+        return self
+
+
+class ShedSpec(BudgetedSpec):
+    """What a query sheds; a member of a pool has policy and budget from there."""
+
+    # Which windows are kept is the slot's recorded plan: no fingerprint of an answer depends on it.
+    windows: WindowDrops | None = Field(default=None, exclude=True, description="whole windows left out, others exact")
     weights: WeightsSpec = WeightsSpec()
     tolerate: TolerateSpec | None = Field(default=None, description="keys that cannot be this good are left out")
     keep: Expression | None = Field(
         default=None,
         description="rows that are never shed, a condition such as amount > 10000; they count in the budget",
     )
+    # Fingerprints of members hold their whole pool; those of other queries stay as they were before there were pools.
+    pool: Name | None = Field(default=None, exclude=True, description="the pool whose scan and budget it shares")
+    weight: Number = Field(default=1.0, gt=0, exclude=True, description="how much it counts in its pool")
 
     @property
     def limited(self) -> bool:
         """Whether keys have error limits, so that some may be left out."""
         return self.tolerate is not None or any(entry.error is not None for entry in self.weights.keys)
-
-    @model_validator(mode="after")
-    def _options_fit(self) -> ShedSpec:
-        for policy in {self.policy, *self.compare}:
-            self.get_policy(policy)
-        return self
 
     @model_validator(mode="after")
     def _limits_fit(self) -> ShedSpec:
@@ -118,17 +138,20 @@ class ShedSpec(PolicyOptions):
             )
         if self.limited and self.completeness == "required":
             raise ValueError("tolerate leaves keys out and completeness: required keeps all of them; remove one")
+        if self.limited and self.pool is not None:
+            raise ValueError("error limits and pool do not go together yet; remove the errors, or the pool")
         return self
 
     @model_validator(mode="after")
-    def _budget_and_windows_fit(self) -> ShedSpec:
-        exact = self.policy == "exact" and not self.compare
-        if "budget" not in self.model_fields_set and not exact:
-            raise ValueError(
-                "budget is missing: rows are shed; add e.g. budget: {fraction: 0.1}, or write policy: exact"
-            )
-        if self.windows is not None and not exact:
+    def _windows_fit(self) -> ShedSpec:
+        if self.windows is not None and not self.sheds_nothing:
             raise ValueError(
                 "windows goes with policy: exact and no compare: a kept window is exact or it is not there"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _weight_goes_with_a_pool(self) -> ShedSpec:
+        if self.pool is None and "weight" in self.model_fields_set:
+            raise ValueError("weight is of a query among others in a pool; add pool: NAME, or weigh keys by weights")
         return self

@@ -21,7 +21,7 @@ from tests.small_specs import DATASET, QUERY, write_specs
 
 DAGS = Path(__file__).resolve().parent.parent.parent / "dags"
 HEAVY = ("pyspark", "delta", "deltalake", "great_expectations", "pandas", "scipy", "matplotlib")
-KINDS = {"ingest", "query", "maintenance", "verify"}
+KINDS = {"ingest", "query", "pool", "maintenance", "verify"}
 LENGTHS = ["5 minutes", "90 minutes", "6 hours", "7 hours", "1 day", "10 days", "1 week"]
 REPAIRED = {"gate": ["publish", "repair"], "repair": ["gate_again"], "gate_again": ["publish", "quarantine"]}
 WAYS = {
@@ -82,6 +82,7 @@ def test_every_specification_has_its_dag_and_nothing_fails_to_import(parsed: dic
     catalog = load_catalog(Settings().specs)
     assert parsed["errors"] == {}
     wanted = {f"ingest_{name}" for name in catalog.datasets} | {f"query_{name}" for name in catalog.queries}
+    wanted |= {f"pool_{name}" for name in catalog.pools}
     assert wanted <= set(parsed["dags"])
     assert {name for name in parsed["dags"] if "invalid" in parsed["dags"][name]["tags"]} == set()
 
@@ -107,7 +108,9 @@ def test_every_dag_has_an_owner_a_kind_documentation_and_no_catch_up(parsed: dic
 def test_data_intervals_are_the_epoch_aligned_slots(parsed: dict[str, Any]) -> None:
     catalog = load_catalog(Settings().specs)
     wanted = {f"ingest_{name}": spec.schedule.every for name, spec in catalog.datasets.items()}
-    wanted |= {f"query_{name}": spec.schedule.every for name, spec in catalog.queries.items()}
+    alone = {name: spec for name, spec in catalog.queries.items() if spec.pool is None}
+    wanted |= {f"query_{name}": spec.schedule.every for name, spec in alone.items()}
+    wanted |= {f"pool_{name}": pool.spec.schedule.every for name, pool in catalog.pools.items()}
     for dag_id, every in wanted.items():
         dag = parsed["dags"][dag_id]
         assert dag["length"] * 1_000_000 == every, dag_id
@@ -135,6 +138,26 @@ def test_the_happy_path_of_a_query_uses_spark_once_and_the_one_that_is_up(parsed
         assert dag["tasks"]["wait_for_raw"]["type"] == "WaitForRawOperator"
         assert dag["tasks"]["aggregate"]["downstream"] == ["gate"]
         assert dag["tasks"]["publish"]["outlets"] == [f"published/{dag_id.removeprefix('query_')}"]
+
+
+@pytest.mark.airflow
+def test_a_pool_computes_its_members_at_once_and_judges_each_by_itself(
+    parsed: dict[str, Any], odd_ones: dict[str, Any]
+) -> None:
+    pool = load_catalog(Settings().specs).pool("city")
+    tasks = parsed["dags"]["pool_city"]["tasks"]
+    assert [name for name, task in tasks.items() if task["type"] == "AggregateOperator"] == ["aggregate"]
+    assert tasks["aggregate"]["downstream"] == sorted(f"{name}.gate" for name in pool.names)
+    for name in pool.names:
+        assert tasks[f"{name}.gate"]["downstream"] == [f"{name}.publish", f"{name}.repair"]
+        assert tasks[f"{name}.gate_again"]["downstream"] == [f"{name}.publish", f"{name}.quarantine"]
+        assert tasks[f"{name}.publish"]["outlets"] == [f"published/{name}"]
+        assert parsed["dags"][f"query_{name}"]["length"] is None
+    asked = odd_ones["dags"]["pool_town"]["tasks"]
+    assert asked["asks.gate"]["downstream"] == ["asks.ask", "asks.publish"]
+    assert asked["asks.decision"]["downstream"] == ["asks.publish", "asks.quarantine"]
+    assert odd_ones["dags"]["pool_wrong"]["tags"] == ["invalid"]
+    assert odd_ones["dags"]["query_lost"]["tags"] == ["invalid"]
 
 
 @pytest.mark.airflow
@@ -181,6 +204,13 @@ def odd_ones(airflow_home: Settings, tmp_path_factory: pytest.TempPathFactory) -
     (specs / "queries" / "two words é.yaml").write_text(QUERY)
     (specs / "queries" / "chance.yaml").write_text(QUERY.replace("name: fares", "name: chance\nwhere: rand() < 1"))
     (specs / "datasets" / "odd.yaml").write_text("name: other\n")
+    joins = QUERY[: QUERY.index("schedule:")]
+    for name, pool, gate in (("asks", "town", "ask"), ("lost", "wrong", "repair")):
+        text = joins.replace("name: fares", f"name: {name}")
+        (specs / "queries" / f"{name}.yaml").write_text(f"{text}shed: {{pool: {pool}}}\ngate: {{on_failure: {gate}}}\n")
+    town = "name: town\ndataset: trips\nschedule: {every: 1 hour}\nshed: {policy: uniform, budget: {fraction: 0.1}}\n"
+    (specs / "pools" / "town.yaml").write_text(town)
+    (specs / "pools" / "wrong.yaml").write_text(town.replace("name: town", "name: wrong").replace("0.1", "7"))
     return parse(specs)
 
 

@@ -61,6 +61,7 @@ def test_a_good_answer_passes_every_check_of_the_block(settings: Settings) -> No
             "mean_relative_error", "p95_relative_error", "worst_relative_error"]),
         ("a key twice", {"keys": ["a", "b", "b", "c"], "audited": False}, ["unique_keys"]),
         ("too many rows processed", {"run": {**RUN, "processed_rows": 130}}, ["processed_over_budget"]),
+        ("a pool over its budget", {"run": {**RUN, "union_rows": 130.0}}, ["processed_over_budget"]),
         ("the keys' frequencies moved", {"run": {**RUN, "distance": 0.6}}, ["drift"]),
         ("half of the prior's keys are gone", {"run": {**RUN, "prior_keys": 10.0}}, ["row_count_change"]),
     ],

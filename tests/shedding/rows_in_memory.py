@@ -20,6 +20,7 @@ from shedding.enrich.items import items_of
 from shedding.enrich.store import ROW, Enriched, row_columns
 from shedding.keys import align
 from shedding.rates import Rates
+from shedding.scan.ask import Ask, Shared
 from shedding.scan.read import Read
 from shedding.scan.row_sums import row_sums
 from shedding.spec.enrich import EnrichSpec
@@ -131,6 +132,9 @@ class RowsScans:
     ) -> None:
         self.query, self.calls, self.settings, self.clock = query, 0, settings, clock
 
+    def of(self, query: QuerySpec) -> RowsScans:
+        return RowsScans(query, self.settings)
+
     def panes(
         self,
         side: RowsSide,
@@ -154,6 +158,19 @@ class RowsScans:
         groups = ["pane_start", *side.keyset.keys, "mask"]
         table = row_sums(pa.Table.from_pandas(frame, preserve_index=False), groups, measures, columns)
         return Read(table, side.bytes(stretches))
+
+    def together(self, asks: Sequence[Ask]) -> Shared | None:
+        self.calls += 1
+        kept: set[int] = set()
+        reads = []
+        for ask in asks:
+            side: Any = ask.side
+            rows = side.within(ask.stretches)
+            rates = [_rate_of(leg, rows, side.keyset.keys) for leg in ask.legs]
+            kept |= set(rows.index[np.any([rows.u.to_numpy() < rate for rate in rates], axis=0)])
+            scans = RowsScans(ask.query, self.settings)
+            reads.append(scans.panes(side, ask.measures, ask.stretches, ask.legs, ask.exact))
+        return Shared(reads, float(len(kept)))
 
     def _enriched(
         self, rows: pd.DataFrame, spent: list[pd.DataFrame] | None = None, *, check: bool = False
