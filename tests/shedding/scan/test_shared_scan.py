@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shedding.keys import align
+from shedding.keys import Keys, align
 from shedding.rates import Rates
 from shedding.scan.ask import Ask
 from shedding.spec.timeline import Timeline
@@ -31,8 +31,7 @@ def ask_of(
         values = np.minimum(1.0, rate * np.linspace(0.5, 4.0, len(found)))
         legs = [Rates("all", found, values, rate), Rates("half", found, values / 2, rate)]
     else:
-        empty = align([pa.table({})], [])[0]
-        legs = [Rates("all", empty, np.array([rate]), rate)]
+        legs = [Rates("all", Keys((), (), 1), np.array([rate]), rate)]
     side = SimpleNamespace(keyset=SimpleNamespace(keys=keys, where=where), known=lambda *_: known)
     return Ask(SimpleNamespace(timeline=timeline), side, MEASURES, timeline.needed(0, 120), legs, False)  # type: ignore[arg-type]
 
