@@ -63,73 +63,71 @@ def plans_of(settings: Settings) -> pd.DataFrame:
     return warehouse.plans(settings, "q").read().to_pandas().sort_values("slot").set_index("slot")
 
 
-@pytest.mark.parametrize("cost_by", [None, ["size"]])
-@pytest.mark.parametrize("policy", ["optimal", "posterior", "load_aware"])
+@pytest.mark.parametrize(("policy", "cost_by"), [("optimal", ["size"]), ("posterior", ["size"]), ("load_aware", None)])
 def test_a_budget_of_seconds_is_kept_in_every_slot_and_nearly_spent(
     settings: Settings, tmp_path: Path, policy: str, cost_by: list[str] | None
 ) -> None:
     shed = {"policy": policy, "budget": {"seconds": 1.0}}
-    query, rows = make_query(tmp_path, {"seconds": 1.0}, cost_by, shed=shed), costly_rows()
-    for slot in range(10):
+    query, rows = make_query(tmp_path, {"seconds": 1.0}, cost_by, shed=shed), costly_rows(hours=5)
+    for slot in range(5):
         answer(settings, query, slot * HOUR, rows)
     plans = plans_of(settings)
-    assert len(plans) == 10
+    assert len(plans) == 5
     assert (plans.spent_seconds <= 1.1).all()
     assert (plans.spent_seconds[2:] >= 0.7).all()
     assert (plans["mode"] == "shed").all()
 
 
 def test_a_re_run_obeys_the_recorded_plan_whatever_its_clock_says(settings: Settings, tmp_path: Path) -> None:
-    query, rows = make_query(tmp_path, {"seconds": 1.0}, ["size"]), costly_rows()
-    first = {slot: answer(settings, query, slot * HOUR, rows)[1] for slot in range(6)}
+    query, rows = make_query(tmp_path, {"seconds": 1.0}, ["size"]), costly_rows(hours=4)
+    first = {slot: answer(settings, query, slot * HOUR, rows)[1] for slot in range(4)}
     before, calls = plans_of(settings), warehouse.enriched(settings, "q").read().num_rows
     for name in ("panes", "results"):
         shutil.rmtree(f"{settings.warehouse}/{name}/q")
-    for slot in reversed(range(6)):
+    for slot in reversed(range(4)):
         pd.testing.assert_frame_equal(answer(settings, query, slot * HOUR, rows, lambda *_: 5.0)[1], first[slot])
     pd.testing.assert_frame_equal(plans_of(settings), before)
     assert warehouse.enriched(settings, "q").read().num_rows == calls
 
 
 def test_all_rows_that_fit_are_taken_and_the_answer_is_exact(settings: Settings, tmp_path: Path) -> None:
-    query, rows = make_query(tmp_path, {"seconds": 600}, ["size"]), costly_rows(hours=4)
-    for slot in range(4):
+    query, rows = make_query(tmp_path, {"seconds": 600}, ["size"]), costly_rows(hours=3, per_hour=1000)
+    for slot in range(3):
         _, found = answer(settings, query, slot * HOUR, rows)
         assert found.is_exact.all()
     assert (plans_of(settings)["mode"] == "exact").all()
 
 
 def test_a_machine_half_as_fast_keeps_the_budget_with_fewer_rows(settings: Settings, tmp_path: Path) -> None:
-    query, rows = make_query(tmp_path, {"seconds": 1.0}, ["size"]), costly_rows()
-    slots = list(range(6))
+    query, rows = make_query(tmp_path, {"seconds": 1.0}, ["size"]), costly_rows(hours=4)
     rows_of = {}
-    for slot in slots:
-        slow = 2.0 if slot == 5 else 1.0
+    for slot in range(4):
+        slow = 2.0 if slot == 3 else 1.0
         _, found = answer(settings, query, slot * HOUR, rows, lambda *a, slow=slow: slow * clock(*a))
         rows_of[slot] = found[found.leg == "optimal"].sampled_rows.sum()
     plans = plans_of(settings)
-    assert plans.spent_seconds.iloc[5] <= 1.1
-    assert plans.speed.iloc[5] == pytest.approx(2.0, rel=0.1)
-    assert rows_of[5] < 0.7 * rows_of[4]
-    assert "beyond what audits measured" in plans.reason.iloc[5]
+    assert plans.spent_seconds.iloc[3] <= 1.1
+    assert plans.speed.iloc[3] == pytest.approx(2.0, rel=0.1)
+    assert rows_of[3] < 0.7 * rows_of[2]
+    assert "beyond what audits measured" in plans.reason.iloc[3]
 
 
 def test_the_order_of_backfill_does_not_matter(settings: Settings, tmp_path: Path) -> None:
-    rows = costly_rows(hours=7)
+    rows = costly_rows(hours=4)
     found = []
-    for order in (range(7), range(6, -1, -1)):
+    for order in (range(4), range(3, -1, -1)):
         here = settings.model_copy(update={"warehouse": str(tmp_path / f"w{len(found)}")})
         query = make_query(tmp_path, {"seconds": 1.0}, ["size"])
         for slot in order:
             answer(here, query, slot * HOUR, rows)
-        found.append([answer(here, query, slot * HOUR, rows)[1] for slot in range(7)])
+        found.append([answer(here, query, slot * HOUR, rows)[1] for slot in range(4)])
     for one, other in zip(*found, strict=True):
         pd.testing.assert_frame_equal(one, other)
 
 
 def test_costs_are_one_sketch_for_each_audit_and_the_first_one_stays(settings: Settings, tmp_path: Path) -> None:
-    query, rows = make_query(tmp_path, {"seconds": 1.0}, ["size"]), costly_rows()
-    for slot in range(10):
+    query, rows = make_query(tmp_path, {"seconds": 1.0}, ["size"]), costly_rows(hours=4)
+    for slot in range(4):
         answer(settings, query, slot * HOUR, rows)
     costs = warehouse.costs(settings, "q").read().to_pandas().sort_values("slot")
     runs = warehouse.runs(settings, "q").read().to_pandas()
@@ -140,19 +138,18 @@ def test_costs_are_one_sketch_for_each_audit_and_the_first_one_stays(settings: S
         assert row.total_rows == len(here)
         assert row.total_ns == sum(int(1e9 * clock(0, size)) for size in here["size"])
     shutil.rmtree(f"{settings.warehouse}/panes/q")
-    answer(settings, query, 9 * HOUR, rows)
+    answer(settings, query, 3 * HOUR, rows)
     again = warehouse.costs(settings, "q").read().to_pandas().sort_values("slot")
     assert list(again.digest) == list(costs.digest)
 
 
-@pytest.mark.parametrize("budget", [{"fraction": 0.1}, {"seconds": 1.0}])
-@pytest.mark.parametrize("policy", ["optimal", "posterior"])
+@pytest.mark.parametrize(("budget", "policy"), [({"fraction": 0.1}, "optimal"), ({"seconds": 1.0}, "posterior")])
 def test_rows_to_keep_are_all_there_and_count_once_in_the_budget(
     settings: Settings, tmp_path: Path, budget: dict[str, Any], policy: str
 ) -> None:
     shed = {"policy": policy, "budget": budget, "keep": "value > 100", "spot_check": 0}
-    query, rows = make_query(tmp_path, budget, shed=shed, estimates="plain"), costly_rows(hours=6)
-    for slot in range(6):
+    query, rows = make_query(tmp_path, budget, shed=shed, estimates="plain"), costly_rows(hours=3)
+    for slot in range(3):
         made, found = answer(settings, query, slot * HOUR, rows)
         here = rows[rows.time // HOUR == slot]
         calls = warehouse.enriched(settings, "q").read([("slot", "=", slot_name(slot * HOUR))]).to_pandas()
@@ -166,21 +163,21 @@ def test_rows_to_keep_are_all_there_and_count_once_in_the_budget(
         assert np.abs(mine["mean"] / truth - 1).mean() < 0.2
 
 
-@pytest.mark.parametrize("policy", ["optimal", "posterior"])
 def test_answers_are_unbiased_where_dear_rows_have_large_values_and_intervals_cover(
-    settings: Settings, tmp_path: Path, policy: str
+    settings: Settings, tmp_path: Path
 ) -> None:
     """Costs and values correlated by .9: a plain mean of the rows kept, cheap ones above all, is far off."""
+    policy = "optimal"
     shed = {"policy": policy, "budget": {"seconds": 1.0}, "spot_check": 0}
     query = make_query(tmp_path, {}, ["size"], shed=shed, estimates="plain", audit={"one_in": 50})
     ratios, naive, covered = [], [], []
-    for seed in range(4):
+    for seed in range(2):
         here = settings.model_copy(update={"warehouse": str(tmp_path / f"w{seed}")})
-        rows = costly_rows(hours=8, per_hour=4000, keys=4, seed=seed)
+        rows = costly_rows(hours=5, per_hour=6000, keys=12, seed=seed)
         noise = np.random.default_rng(seed).normal(0, 0.7, len(rows))
         rows = rows.assign(value=np.round(10 + 1.5 * rows["size"] + noise, 2))
         assert np.corrcoef(rows["size"], rows.value)[0, 1] > 0.9
-        for slot in range(2, 8):
+        for slot in range(2, 5):
             _, found = answer(here, query, slot * HOUR, rows)
             mine, inside = found[found.leg == policy].set_index("key"), rows[rows.time // HOUR == slot]
             truth = 2 * inside.groupby("key").value.mean()
@@ -201,16 +198,16 @@ def test_delays_over_a_backlog_of_slots_are_kept_and_the_answer_is_exact_again_a
 ) -> None:
     query = make_query(tmp_path, {"delay": {kind: "10 minutes"}}, ["size"])
     here = settings.model_copy(update={"master": "local[2]"})
-    burst = costly_rows(hours=5, per_hour=3000)
-    quiet = costly_rows(hours=10, per_hour=200, seed=2)
-    rows = pd.concat([burst, quiet[quiet.time >= 5 * HOUR]], ignore_index=True)
-    for slot in range(10):
+    burst = costly_rows(hours=3, per_hour=3000)
+    quiet = costly_rows(hours=6, per_hour=200, seed=2)
+    rows = pd.concat([burst, quiet[quiet.time >= 3 * HOUR]], ignore_index=True)
+    for slot in range(6):
         answer(here, query, slot * HOUR, rows, lambda value, size: 0.8 * 2.0**size)
     plans = plans_of(here)
-    assert (plans["mode"][:5] == "shed").all()
-    assert (plans["mode"][6:] == "exact").all()
+    assert (plans["mode"][:3] == "shed").all()
+    assert (plans["mode"][4:] == "exact").all()
     delays = plans.delay_seconds.to_numpy()
-    assert delays[9] == 0
+    assert delays[5] == 0
     assert delays.max() > 0
     if kind == "max":
         assert delays.max() <= 600 * 1.2
