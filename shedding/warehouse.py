@@ -75,7 +75,6 @@ enriched = Kind("enriched", ("slot", "column"), pa.schema([
     ("event_time", pa.int64()), ("u", pa.float64()), ("inputs", pa.int64()), ("double", pa.float64()),
     ("bigint", pa.int64()), ("string", pa.string()), ("boolean", pa.bool_()), ("cost_ns", pa.int64()),
     ("cpu_ns", pa.int64()), ("error", pa.string()), ("refused", pa.string()), ("item", pa.int64()),
-    ("unlike", pa.bool_()),
 ]))  # fmt: skip
 """What functions made of the rows that a query's legs kept, once for each row, and what that took."""
 costs = Kind("costs", ("slot",), pa.schema([

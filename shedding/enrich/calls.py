@@ -46,14 +46,12 @@ class Result(NamedTuple):
     """What one row came to: its value, None with an `error` where it has none, and what the call took.
 
     `cpu_ns` is the row's part of the processor time of its batch, by what the calls took: a check on noisy machines.
-    `unlike` says that a second call gave another value.
     """
 
     value: Any
     cost_ns: int
     cpu_ns: int
     error: str | None = None
-    unlike: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +61,6 @@ class Calls:
     Guarantee: one result a row, in order. A call that raises, returns the wrong type or length, or goes over its limit
     gives its row an error and no other; with `fail` it is a DataError that names the row's inputs. NaN is no value.
     The limit needs the main thread, where Spark's workers run functions; elsewhere a call is not limited.
-
-    With `check` the first row is called for twice, and what came out otherwise is marked: a function that is not
-    deterministic is found so.
 
     A function with an attribute `cost_seconds`, itself a function of the same arguments, is not timed: its calls cost
     what that says. So a service that is paid by the character is budgeted, and tests need no clock.
@@ -77,7 +72,6 @@ class Calls:
     batch: bool = False
     limit: float = 10.0
     fail: bool = False
-    check: bool = False
 
     def results(self, rows: Sequence[tuple[Any, ...]]) -> list[Result]:
         """The results of rows of arguments."""
@@ -85,13 +79,8 @@ class Calls:
             start = time.thread_time_ns()
             found = self._by_batch(rows, watch) if self.batch else [self._one(row, watch) for row in rows]
             spent = _results(found, time.thread_time_ns() - start)
-            if self.check and rows:
-                spent[0] = spent[0]._replace(unlike=self._again(rows[:1], watch) != spent[0].value)
             own = getattr(self.function, OWN_COST, None)
             return spent if own is None else [self._told(own, *both) for both in zip(spent, rows, strict=True)]
-
-    def _again(self, rows: Sequence[tuple[Any, ...]], watch: Watch) -> Any:
-        return (self._by_batch(rows, watch)[0] if self.batch else self._one(rows[0], watch))[0]
 
     def _told(self, own: Callable[..., float], result: Result, row: tuple[Any, ...]) -> Result:
         """The result at the cost that the function states of itself."""

@@ -38,7 +38,6 @@ def row_columns(
         **{kind: [None] * size for kind in ("double", "bigint", "string", "boolean")},
         entry.type: [r.value for r in results], "cost_ns": [r.cost_ns for r in results],
         "cpu_ns": [r.cpu_ns for r in results], "error": [r.error for r in results], "refused": refused, "item": items,
-        "unlike": [r.unlike for r in results],
     }  # fmt: skip
     return pa.table({name: pa.array(values, schema.field(name).type) for name, values in columns.items()})
 
@@ -76,26 +75,25 @@ class Enriched:
 
 
 def unlike_advice(settings: Settings, query: QuerySpec, slot: int) -> list[str]:
-    """The functions whose second calls on rows of an audited slot gave other values."""
+    """The functions that gave rows of an audited slot with equal arguments different values; no call is made for it."""
     found = []
     for entry in query.enrich:
         rows = Enriched(settings, query.name, entry).read([slot])
-        number = int(pc.sum(rows["unlike"]).as_py() or 0)
+        rows = rows.filter(pc.is_null(rows["error"])).select(["inputs", entry.type])
+        distinct = rows.group_by(["inputs", entry.type]).aggregate([]).group_by("inputs").aggregate([([], "count_all")])
+        number = int(pc.sum(pc.greater(distinct["count_all"], 1)).as_py() or 0)
         if number:
             found.append(
-                f"{entry.call} is not deterministic: {number} of the rows it was called for twice got another value; "
-                f"the first value of a row is kept, but other rows of the same content may differ: make it depend on "
-                f"{', '.join(entry.columns)} alone"
+                f"{entry.call} is not deterministic: for {number} values of {', '.join(entry.columns)} it gave rows "
+                f"different results; the first value of a row is kept, but make it depend on its arguments alone"
             )
     return found
 
 
 def _with_item(rows: pa.Table) -> pa.Table:
     """Rows of a table from before costs were kept by item: one item for all."""
-    for name, kind in (("item", np.int64), ("unlike", np.bool_)):
-        if name not in rows.column_names:
-            rows = rows.append_column(name, pa.array(np.zeros(rows.num_rows, dtype=kind)))
-    return rows
+    there = "item" in rows.column_names
+    return rows if there else rows.append_column("item", pa.array(np.zeros(rows.num_rows, dtype=np.int64)))
 
 
 def _first_of_each(rows: pa.Table) -> pa.Table:

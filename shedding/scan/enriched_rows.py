@@ -36,7 +36,7 @@ _PIECES = 4
 _SQL = {
     "event_time": "bigint", "u": "double", "inputs": "bigint", "slot": "bigint", "version": "bigint",
     "double": "double", "bigint": "bigint", "boolean": "boolean", "cost_ns": "bigint", "cpu_ns": "bigint",
-    "item": "bigint", "unlike": "boolean",
+    "item": "bigint",
 }  # fmt: skip
 
 
@@ -46,15 +46,10 @@ def enriched_rows(
     query: QuerySpec,
     rows: DataFrame,
     slots: Sequence[int],
-    *,
-    check: bool = False,
 ) -> DataFrame:
-    """The rows of some slots with every column of the query's `enrich`, in order: one may use those before it.
-
-    With `check` a few rows are called for twice, to find functions that are not deterministic.
-    """
+    """The rows of some slots with every column of the query's `enrich`, in order: one may use those before it."""
     for entry in query.enrich:
-        rows = _with_column(spark, settings, query, rows, entry, slots, check=check)
+        rows = _with_column(spark, settings, query, rows, entry, slots)
     return rows
 
 
@@ -80,10 +75,8 @@ def _with_column(
     rows: DataFrame,
     entry: EnrichSpec,
     slots: Sequence[int],
-    *,
-    check: bool,
 ) -> DataFrame:
-    keyed, names, store = _made(spark, settings, query, rows, entry, slots, check=check)
+    keyed, names, store = _made(spark, settings, query, rows, entry, slots)
     values = store.read(slots).select([*ROW, entry.type]).rename_columns([*names, entry.name])
     return keyed.join(_frame(spark, values), names, "left").drop(*names)
 
@@ -95,8 +88,6 @@ def _made(
     rows: DataFrame,
     entry: EnrichSpec,
     slots: Sequence[int],
-    *,
-    check: bool = False,
 ) -> tuple[DataFrame, list[str], Enriched]:
     """The rows with what tells them apart, under names of their own, and the store, which then has all their values."""
     store = Enriched(settings, query.name, entry)
@@ -104,7 +95,7 @@ def _made(
     arguments = [sf.col(f"`{name}`") for name in entry.columns]
     parts = (sf.unix_micros("event_time"), sf.col("u"), sf.xxhash64(*arguments))
     keyed = rows.withColumns(dict(zip(names, parts, strict=True)))
-    _make_missing(spark, settings.shuffle_partitions, query, keyed, names, entry, store, slots, check=check)
+    _make_missing(spark, settings.shuffle_partitions, query, keyed, names, entry, store, slots)
     return keyed, names, store
 
 
@@ -117,8 +108,6 @@ def _make_missing(
     entry: EnrichSpec,
     store: Enriched,
     slots: Sequence[int],
-    *,
-    check: bool,
 ) -> None:
     """Call the function for the rows that the store lacks, and keep what comes of it, slot by slot."""
     length = query.timeline.slot
@@ -134,7 +123,7 @@ def _make_missing(
         spark.addArtifact(str(source.file), pyfile=True)
     tasks = _PIECES * partitions
     made = missing.repartition(tasks, names[1]).mapInArrow(
-        _worker(entry, source.digest, source.file if source.shipped else None, names, len(by), check=check), _schema()
+        _worker(entry, source.digest, source.file if source.shipped else None, names, len(by)), _schema()
     )
     found = _own_errors(made.toArrow)
     for one in sorted(set(found["slot"].to_pylist())):
@@ -143,12 +132,12 @@ def _make_missing(
 
 
 def _worker(
-    entry: EnrichSpec, digest: str, file: Path | None, names: Sequence[str], by: int, *, check: bool
+    entry: EnrichSpec, digest: str, file: Path | None, names: Sequence[str], by: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         place = file if file is None or file.is_file() else Path(SparkFiles.get(file.name))
         function = load_function(entry.call, place)
-        calls = Calls(function, entry.call, entry.type, entry.batch, entry.limit / 1e6, entry.on_error == "fail", check)
+        calls = Calls(function, entry.call, entry.type, entry.batch, entry.limit / 1e6, entry.on_error == "fail")
         for batch in batches:
             rows = list(zip(*(batch.column(f"_{i}").to_pylist() for i in range(len(entry.columns))), strict=True))
             items = items_of(entry.name, pa.Table.from_batches([batch]), [f"{_BY}{i}" for i in range(by)])

@@ -115,7 +115,7 @@ class SlotScan:
         by = side.keyset.keys if keys is None else keys
         kept = kept_rows(self._spark, rows, keys=by, legs=legs, exact=exact, where=side.keyset.where)
         slots = stretches.multiples(self._query.timeline.slot)
-        return enriched_rows(self._spark, self._settings, self._query, kept, slots, check=exact)
+        return enriched_rows(self._spark, self._settings, self._query, kept, slots)
 
     def panes_by_slot(
         self, side: Side, measures: Sequence[MeasureSpec], stretches: Stretches, legs: Sequence[Rates]

@@ -153,7 +153,7 @@ class RowsScans:
         frame = rows.assign(pane_start=rows.time // pane * pane, mask=mask)
         if not exact:
             frame = frame[frame["mask"] != 0]
-        frame = self._enriched(frame, check=exact)
+        frame = self._enriched(frame)
         columns = {m.name: [c for c in (m.column, m.over) if c] for m in measures if m.column}
         groups = ["pane_start", *side.keyset.keys, "mask"]
         table = row_sums(pa.Table.from_pandas(frame, preserve_index=False), groups, measures, columns)
@@ -172,9 +172,7 @@ class RowsScans:
             reads.append(scans.panes(side, ask.measures, ask.stretches, ask.legs, ask.exact))
         return Shared(reads, float(len(kept)))
 
-    def _enriched(
-        self, rows: pd.DataFrame, spent: list[pd.DataFrame] | None = None, *, check: bool = False
-    ) -> pd.DataFrame:
+    def _enriched(self, rows: pd.DataFrame, spent: list[pd.DataFrame] | None = None) -> pd.DataFrame:
         """The rows with the columns that functions make, as `enriched_rows` has them."""
         for entry in self.query.enrich:
             assert self.settings is not None, "rows that functions enrich need a warehouse"
@@ -187,7 +185,7 @@ class RowsScans:
             merged = keyed.merge(known.assign(known=True), how="left", on=list(ROW))
             new = ((merged.known != True) & ~merged.duplicated(list(ROW))).to_numpy()  # noqa: E712
             given = [one for one, is_new in zip(arguments, new, strict=True) if is_new]
-            self._call(store, entry, keyed[new], given, check)
+            self._call(store, entry, keyed[new], given)
             if spent is not None:
                 costs = store.read(slots).select([*ROW, "item", "cost_ns"]).to_pandas()
                 spent.append(keyed[list(ROW)].drop_duplicates().merge(costs, on=list(ROW)))
@@ -195,12 +193,10 @@ class RowsScans:
             rows = keyed.merge(values, how="left", on=list(ROW)).drop(columns=["event_time", "inputs"])
         return rows
 
-    def _call(
-        self, store: Enriched, entry: EnrichSpec, rows: pd.DataFrame, arguments: list[tuple[Any, ...]], check: bool
-    ) -> None:
+    def _call(self, store: Enriched, entry: EnrichSpec, rows: pd.DataFrame, arguments: list[tuple[Any, ...]]) -> None:
         source, length = entry.source, self.query.timeline.slot
         function = load_function(entry.call, source.file if source.shipped else None)
-        calls = Calls(function, entry.call, entry.type, entry.batch, entry.limit / 1e6, entry.on_error == "fail", check)
+        calls = Calls(function, entry.call, entry.type, entry.batch, entry.limit / 1e6, entry.on_error == "fail")
         by = entry.cost_by or self.query.group_by
         items = items_of(entry.name, pa.Table.from_pandas(rows[by], preserve_index=False), by)
         made = row_columns(

