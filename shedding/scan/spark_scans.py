@@ -83,7 +83,7 @@ class SlotScan:
 
         Of ranked files only what the deepest of the asks needs.
         """
-        if any(ask.exact for ask in asks):
+        if any(ask.exact or ask.side.keyset.keep is not None for ask in asks):
             return None
         side, stretches = asks[0].side, Stretches.union(ask.stretches for ask in asks)
         if sum(_kept_rows(ask) for ask in asks) > FEW_ROWS:
