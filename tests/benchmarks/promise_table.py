@@ -52,11 +52,11 @@ def family_lines(name: str, figures: Figures) -> Iterator[Line]:
         most = MOST_AFTER_JUMP if "jump" in name else MOST_OVER
         share = f"{one['over']:.3f} [{one['low']:.3f}, {one['high']:.3f}] of {one['published']:.0f}"
         met = one["low"] <= RISK and one["over"] <= most
-        yield Line("truly over the limit", f"{name}, {label}", share, f"interval from {RISK}, never {most}", met)
+        yield Line("truly over the limit", f"{name}, {label}", share, f"interval touches {RISK}, at most {most}", met)
     for label, one in limits.items():
         share = f"{one['over_repaired']:.3f} of {one['repaired']:.0f}"
         yield Line("the same after repair", f"{name}, {label}", share, f"<= {RISK}", one["over_repaired"] <= RISK)
-    for label in limits.keys() & LEAST_PUBLISHED.keys():
+    for label in (label for label in LEAST_PUBLISHED if label in limits):
         found, least = limits[label]["published_share"], LEAST_PUBLISHED[label]
         yield Line(
             "published without the whole slot", f"{name}, {label}", f"{found:.2f}", f">= {least}", found >= least
