@@ -54,7 +54,7 @@ def plan_backfill(settings: Settings, catalog: Catalog, query: QuerySpec, slots:
     """The slots in order, as a run of each would find them now."""
     known = _known(settings, query)
     sides = sides_of(settings, catalog, query)
-    plans = AuditPlans(query, sides)
+    plans = AuditPlans(query, sides, settings.costs)
     clock = _clock([row for row in known.values() if row.get("seconds") is not None])
     published = _published(settings, query)
     planned = []

@@ -68,7 +68,7 @@ def quarantine(settings: Settings, query: QuerySpec, slot: int, verdict: Verdict
     policy, count = _policy(runs, verdict), rows.num_rows
     kept = rows.drop_columns(["slot", "leg"])
     for name, value in (("policy", policy), ("run_id", run_id), ("verdict", verdict.reason), ("slot", slot_name(slot))):
-        kept = kept.append_column(name, pa.array([value] * count, pa.string()))
+        kept = kept.append_column(name, pa.repeat(value, count))
     table = warehouse.quarantined_slots(settings, query.name)
     metadata = {**_metadata(query, slot, verdict, run_id), "policy": policy, "reason": verdict.reason}
     version = table.replace(kept, {"slot": slot_name(slot)}, metadata)
@@ -141,11 +141,11 @@ def _published(query: QuerySpec, rows: pa.Table, slot: int, policy: str, run_id:
         (name, rows[name]) for name in ("confidence", "is_exact", "is_imputed", "sampling_rate", "sampled_rows")
     ]
     columns += [
-        ("policy", pa.array([policy] * count, pa.string())),
-        ("run_id", pa.array([run_id] * count, pa.string())),
-        ("revision", pa.array([revision] * count, pa.int64())),
-        ("published_at", pa.array([dt.datetime.now(dt.UTC)] * count, STAMP)),
-        ("slot", pa.array([slot_name(slot)] * count, pa.string())),
+        ("policy", pa.repeat(policy, count)),
+        ("run_id", pa.repeat(run_id, count)),
+        ("revision", pa.repeat(pa.scalar(revision, pa.int64()), count)),
+        ("published_at", pa.repeat(pa.scalar(dt.datetime.now(dt.UTC), STAMP), count)),
+        ("slot", pa.repeat(slot_name(slot), count)),
     ]
     return pa.table(dict(columns))
 

@@ -147,7 +147,7 @@ class _Work:
     def same_rows(self) -> bool:
         """Whether the raw rows behind the judged answer are those of now: exact rows of others never join it."""
         made_of = self._evidence.runs["raw_fingerprint"][0].as_py()
-        plans = AuditPlans(self._evidence.query, [self._side])
+        plans = AuditPlans(self._evidence.query, [self._side], self._settings.costs)
         plan = standing(self._settings, self._evidence.query, self._evidence.slot)
         now = answer_fingerprint(plans, plan, self._evidence.leg)
         return bool(now == made_of)

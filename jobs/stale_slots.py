@@ -36,7 +36,7 @@ def stale_slots(settings: Settings, catalog: Catalog, query: str) -> list[int]:
     rows = runs.read(where, columns=["slot", "leg", "raw_fingerprint"]).to_pylist()
     made_of = {parse_instant(row["slot"]): (row["leg"], row["raw_fingerprint"]) for row in rows}
     slots = sorted(slot for slot in made_of if spec.timeline.slot_of(slot) == slot)
-    plans = AuditPlans(spec, sides)
+    plans = AuditPlans(spec, sides, settings.costs)
     planned = {slot: standing(settings, spec, slot) for slot in slots}
     stale = {slot for slot in slots if answer_fingerprint(plans, planned[slot], made_of[slot][0]) != made_of[slot][1]}
     return sorted(stale | set(_filled_by_source(settings, spec)))

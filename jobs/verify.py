@@ -137,7 +137,7 @@ def judged_slots(
         by_slot.setdefault(parse_instant(row["slot"]), []).append(row)
     judged: list[JudgedSlot] = []
     left_out: Counter[str] = Counter()
-    plans = AuditPlans(query, sides)
+    plans = AuditPlans(query, sides, settings.costs)
     for slot, rows in sorted(by_slot.items()):
         why = _not_comparable(plans, slot, rows[0]) or _judged(settings, query, slot, rows, version)
         if isinstance(why, JudgedSlot):

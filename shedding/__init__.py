@@ -2,7 +2,7 @@
 
 The rooms, each the answer to one question; a room looks only at rooms above it in this list.
 
-    (top)      the words that everybody uses: errors, config, fields, keys, rates, stretches, tables, warehouse
+    (top)      the words that everybody uses: errors, config, costs, fields, keys, rates, stretches, tables, warehouse
     dropping   which windows are left out under overload? rules, and a calendar in NumPy
     allocation  which rates give the least error within a budget? NumPy only
     patterns   which item sets are frequent? NumPy only

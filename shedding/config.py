@@ -9,13 +9,15 @@ CPU instead of 0.20 s (medians of 5), and its models read the environment wherev
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from shedding.costs import Costs
 from shedding.errors import ConfigError
 from shedding.stores import SCHEMES, local_path, scheme_of
 
@@ -41,10 +43,21 @@ class Settings(BaseModel):
     java_options: str = Field(default="", description="options of the Spark driver's Java")
     job_variables: str = Field(default="", description="further variables of the environment that jobs get, by commas")
     shuffle_partitions: int = Field(default=4, gt=0, description="spark.sql.shuffle.partitions")
+    most_groups: int = Field(
+        default=6_000_000, gt=0, description="pairs of pane and key of a slot that one driver takes, some 1.5 kB each"
+    )
+    costs: Costs = Field(
+        default=Costs(), description="what legs cost, as JSON; `sluice calibrate` writes costs.json beside queries/"
+    )
     docs: Path = Field(default=_PROJECT / "build" / "docs", description="Great Expectations' Data Docs")
     metrics_token: str = Field(
         default="", exclude=True, repr=False, description="what Prometheus must bring for /sluice/metrics; none: closed"
     )
+
+    @field_validator("costs", mode="before")
+    @classmethod
+    def _of_json(cls, value: object) -> object:
+        return json.loads(value) if isinstance(value, str) else value
 
     @classmethod
     def load(cls, **overrides: object) -> Settings:
@@ -58,6 +71,9 @@ class Settings(BaseModel):
         if empty:  # as a path it would mean the root, or wherever the process happens to run
             raise ConfigError(f"--{empty[0]} is empty; name a directory, or leave the option out")
         values.update({name: value for name, value in overrides.items() if value is not None})
+        measured = costs_file(Path(str(values.get("specs", cls.model_fields["specs"].default))))
+        if "costs" not in values and measured.is_file():
+            values["costs"] = measured.read_text()
         try:
             settings = cls.model_validate(values)
         except ValidationError as error:
@@ -97,7 +113,13 @@ class Settings(BaseModel):
 
     def environment(self) -> dict[str, str]:
         """The variables that give a child process these same settings."""
-        return {f"SLUICE_{name.upper()}": str(value) for name, value in self.model_dump().items()}
+        values = self.model_dump() | {"costs": self.costs.model_dump_json()}
+        return {f"SLUICE_{name.upper()}": str(value) for name, value in values.items()}
+
+
+def costs_file(specs: Path) -> Path:
+    """Where `sluice calibrate` writes what it measured: with the queries, so that every machine decides alike."""
+    return specs / "costs.json"
 
 
 def _check_warehouse(uri: str) -> None:

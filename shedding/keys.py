@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,12 @@ Index = npt.NDArray[np.int64]
 _ROOMY = 8  # how many codes a row may have room for before sorting is quicker
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Keys:
-    """The distinct keys of a query, in the order of their values (nulls last); without columns, one key."""
+    """The distinct keys of a query, in the order of their values (nulls last); without columns, one key.
+
+    A list of keys is compared by what it is, not by what it holds: `same` tells the latter.
+    """
 
     names: tuple[str, ...]
     columns: tuple[Any, ...]
@@ -59,6 +63,58 @@ class Keys:
     def table(self) -> pa.Table:
         """The keys as a table, one row a key; only for queries that have key columns."""
         return pa.table(dict(zip(self.names, self.columns, strict=True)))
+
+    def same(self, other: Keys) -> bool:
+        """Whether both hold the same keys of the same types; told by comparing memory, not values."""
+        if self is other:
+            return True
+        pairs = zip(self.columns, other.columns, strict=False)
+        return self.names == other.names and len(self) == len(other) and all(a.equals(b) for a, b in pairs)
+
+
+_PLACES: weakref.WeakKeyDictionary[Keys, list[tuple[Keys, Index]]] = weakref.WeakKeyDictionary()
+"""For a list of keys those lists that lie in it, and where: what was aligned once is not aligned again."""
+
+
+def unite(parts: Sequence[Keys], names: Sequence[str]) -> tuple[Keys, list[Index]]:
+    """The union of lists of keys by the named columns, and for each list the place of its keys in the union.
+
+    As `align` of their tables, and made once: a list that has all the others' keys is itself the union, and where a
+    list lies in another is remembered as long as the other is.
+    """
+    if not names:
+        return Keys((), (), 1), [np.zeros(len(part), dtype=np.int64) for part in parts]
+    if any(part.names != tuple(names) for part in parts):  # strata: keys that have further columns
+        return align([part.table() for part in parts], names)
+    whole = max(parts, key=len)
+    known = [_place(whole, part) for part in parts]
+    found = [place for place in known if place is not None]
+    if len(found) == len(parts):
+        return whole, found
+    distinct: list[Keys] = []
+    which = [_number(distinct, part) for part in parts]
+    union, places = align([keys.table() for keys in distinct], whole.names)
+    types = [column.type for column in union.columns]
+    if len(union) == len(whole) and types == [column.type for column in whole.columns]:
+        union = whole
+    _PLACES.setdefault(union, []).extend(zip(distinct, places, strict=True))
+    return union, [places[number] for number in which]
+
+
+def _place(whole: Keys, part: Keys) -> Index | None:
+    """Where the keys of a list lie in another, if that is known."""
+    if part is whole:
+        return np.arange(len(whole))
+    return next((place for keys, place in _PLACES.get(whole, ()) if keys.same(part)), None)
+
+
+def _number(distinct: list[Keys], keys: Keys) -> int:
+    """The place of a list among the different ones, where it is put if it is new."""
+    for number, other in enumerate(distinct):
+        if other.same(keys):
+            return number
+    distinct.append(keys)
+    return len(distinct) - 1
 
 
 def align(tables: Sequence[pa.Table], names: Sequence[str]) -> tuple[Keys, list[Index]]:
@@ -113,26 +169,76 @@ def _ranked(columns: Sequence[Any]) -> tuple[Index, Any]:
     pieces = [piece for column in columns for piece in _pieces(column, wanted)]
     if not pieces:
         return np.zeros(0, dtype=np.int64), pa.array([], wanted)
-    pool = _normal(pa.concat_arrays([values for _, values in pieces])).dictionary_encode(null_encoding="encode")
-    order = pc.sort_indices(pool.dictionary).to_numpy().astype(np.int64)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    of_pool = rank[pool.indices.to_numpy()]
-    starts = np.cumsum([0, *(len(values) for _, values in pieces)])
-    code = np.concatenate([of_pool[start:][index] for (index, _), start in zip(pieces, starts, strict=False)])
-    number, distinct = _numbered(code, len(order))
-    return number, pool.dictionary.take(pa.array(order[distinct]))
+    lists = [values for _, values in pieces]
+    longest = max(lists, key=len)
+    ranks, pool = _merged(lists, longest) if _ascending(longest) else _sorted(lists)
+    code = np.concatenate(
+        [rank if index is None else rank[index] for (index, _), rank in zip(pieces, ranks, strict=True)]
+    )
+    number, distinct = _numbered(code, len(pool))
+    return number, pool if len(distinct) == len(pool) else pool.take(pa.array(distinct))
 
 
-def _pieces(column: Any, wanted: Any) -> list[tuple[Any, Any]]:
-    """The column in pieces: each row's place among some values in the wanted type, not all of which need be there."""
+def _pieces(column: Any, wanted: Any) -> list[tuple[Index | None, Any]]:
+    """The column in pieces: each row's place among some values in the wanted type, not all of which need be there.
+
+    None where the rows are these values, one after another.
+    """
     chunks = [chunk for chunk in column.chunks if len(chunk)]
     if chunks and all(_is_told(chunk) for chunk in chunks):
         return [(chunk.indices.to_numpy(), chunk.dictionary.cast(wanted)) for chunk in chunks]
     if not chunks:
         return []
-    made = pa.concat_arrays([chunk.cast(wanted) for chunk in chunks]).dictionary_encode(null_encoding="encode")
+    values = pa.concat_arrays([chunk.cast(wanted) for chunk in chunks])
+    if _ascending(values):
+        return [(None, values)]
+    made = values.dictionary_encode(null_encoding="encode")
     return [(made.indices.to_numpy(), made.dictionary)]
+
+
+def _ascending(values: Any) -> bool:
+    """Whether every value is above the one before, a null possibly last: distinct, and sorted already."""
+    kind = values.type
+    if not (pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_temporal(kind)) or not len(values):
+        return False
+    if values.null_count:
+        if values.null_count > 1 or values[-1].is_valid:
+            return False
+        values = values.slice(0, len(values) - 1)
+    return len(values) < 2 or bool(pc.all(pc.less(values.slice(0, len(values) - 1), values.slice(1))).as_py())
+
+
+def _merged(lists: Sequence[Any], longest: Any) -> tuple[list[Index], Any]:
+    """Of each list the places of its values among all, sorted, and these; the longest is ascending.
+
+    What the longest has is looked up in it; only what it lacks is sorted in.
+    """
+    places = [None if values.equals(longest) else pc.index_in(values, value_set=longest) for values in lists]
+    lacking = [v.filter(place.is_null()) for v, place in zip(lists, places, strict=True) if place is not None]
+    more = pa.concat_arrays([longest.slice(0, 0), *lacking]).unique()
+    pool = pa.concat_arrays([longest, more])
+    order = pc.sort_indices(pool).to_numpy().astype(np.int64) if len(more) else np.arange(len(pool))
+    rank = np.empty(len(pool), dtype=np.int64)
+    rank[order] = np.arange(len(pool))
+    found = []
+    for values, place in zip(lists, places, strict=True):
+        at = np.arange(len(longest)) if place is None else place.fill_null(0).to_numpy().astype(np.int64)
+        if place is not None and place.null_count:
+            new = place.is_null()
+            at[new.to_numpy(zero_copy_only=False)] = len(longest) + pc.index_in(values.filter(new), more).to_numpy()
+        found.append(rank[at] if len(more) else at)
+    return found, pool.take(pa.array(order)) if len(more) else pool
+
+
+def _sorted(lists: Sequence[Any]) -> tuple[list[Index], Any]:
+    """The same for lists in any order, values possibly more than once."""
+    pool = _normal(pa.concat_arrays(list(lists))).dictionary_encode(null_encoding="encode")
+    order = pc.sort_indices(pool.dictionary).to_numpy().astype(np.int64)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    of_pool = rank[pool.indices.to_numpy()]
+    ends = np.cumsum([len(values) for values in lists])
+    return np.split(of_pool, ends[:-1]), pool.dictionary.take(pa.array(order))
 
 
 def _normal(values: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shedding.keys import Keys, align
+from shedding.keys import Keys, unite
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Rates:
         """The rates laid out over other keys."""
         if not keys.names:
             return self.values[:1].copy() if self.values.size else np.array([self.unseen])
-        _, (here, there) = align([self.keys.table(), keys.table()], keys.names)
-        found = np.full(int(max(here.max(initial=-1), there.max(initial=-1))) + 1, self.unseen)
+        every, (here, there) = unite([self.keys, keys], keys.names)
+        found = np.full(len(every), self.unseen)
         found[here] = self.values
         return found[there]

@@ -22,7 +22,7 @@ from shedding.interruption import INTERRUPTED, ending_at_once, was_interrupted
 
 COMMANDS = (
     "init", "check", "profile", "ingest", "run", "plan-backfill", "compare", "plan", "verify", "show", "explain",
-    "status", "report", "alerts",
+    "status", "report", "alerts", "calibrate",
 )  # fmt: skip
 BAD_USAGE = 2
 

@@ -13,6 +13,7 @@ from jobs.cli.rendering import print_rows
 from shedding.config import Settings
 from shedding.errors import SluiceError
 from shedding.spec import QuerySpec, load_catalog
+from shedding.spec.shed import BudgetSpec
 
 ESTIMATES = ("plain", "shrunk")
 SHOWN = [
@@ -46,9 +47,35 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     lines = _compare(arguments, settings, policies, span)
     columns = SHOWN if arguments.format != "table" else [c for c in SHOWN if c not in ("imputed_keys", "bytes")]
     print_rows(lines, columns, arguments.format)
+    if arguments.format == "table":
+        print("\n".join(break_even_lines(settings, query, arguments.budgets, query.timeline.slot_of(span[0]))))
     if arguments.plot is not None:
         plot(lines, query, arguments.plot)
     return 0
+
+
+def break_even_lines(settings: Settings, query: QuerySpec, budgets: Sequence[float], slot: int) -> list[str]:
+    """By budget: from how many groups on the slot's exact answer would cost less, by the cost model; see `forecast`."""
+    from shedding.ingest.side import sides_of
+    from shedding.planning.cost_model import break_even, forecast
+    from shedding.stretches import Stretches
+
+    side = sides_of(settings, load_catalog(settings.specs), query)[0]
+    lines = []
+    for fraction in budgets:
+        shed = query.shed.model_copy(update={"budget": BudgetSpec(fraction=fraction)})
+        asked = query.model_copy(update={"shed": shed})
+        told = forecast(asked, side, slot, settings.costs)
+        if told is None:
+            return ["break-even with exact: not modelled for this query"]
+        rows = side.rows(Stretches.of((slot, slot + query.timeline.slot)))
+        groups = break_even(asked, side, rows, settings.costs)
+        limit = "never" if groups is None else f"from {groups:.0f} groups on"
+        lines.append(
+            f"at {fraction:g} of {rows:.0f} rows exact costs less {limit}; the slot has {told.groups:.0f} "
+            f"({told.exact_seconds:.3g} s exact, {told.shed_seconds:.3g} s sampled by the cost model)"
+        )
+    return lines
 
 
 def _compare(

@@ -24,7 +24,11 @@ BUDGET = (
     "slot_rows", "budget_rows", "processed_rows", "processed_fraction", "charged_rows", "union_rows", "omitted_keys",
     "exceeded_by", "reason",
 )  # fmt: skip
-COST = ("total_rows", "rows_read", "bytes_read", "seconds", "repaired_keys", "repair_rows", "repair_bytes")
+PARTS = ("plan_seconds", "scan_seconds", "estimate_seconds", "write_seconds")
+COST = (
+    "total_rows", "rows_read", "bytes_read", "seconds", *PARTS, "forecast_seconds", "forecast_exact_seconds",
+    "repaired_keys", "repair_rows", "repair_bytes",
+)  # fmt: skip
 CHECKED = ("check", "passed", "kind", "estimate", "observed", "limit", "severity")
 
 SIZE = "rows of a key"

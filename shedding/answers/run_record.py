@@ -18,6 +18,7 @@ from shedding.panes.panes import MICROS
 from shedding.planning.drift_audits import WINDOW_DRIFT
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.timeline import slot_name
+from shedding.stopwatch import PARTS
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,10 +51,10 @@ def _window_rows(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) 
     shown = np.flatnonzero(answer.shown)
     size = len(shown)
     columns: dict[str, Any] = {
-        "slot": pa.array([slot_name(slot)] * size, pa.string()),
-        "leg": pa.array([window.leg] * size, pa.string()),
-        "window_start": pa.array([answer.sample.start] * size, MICROS),
-        "window_end": pa.array([answer.sample.end] * size, MICROS),
+        "slot": pa.repeat(slot_name(slot), size),
+        "leg": pa.repeat(window.leg, size),
+        "window_start": pa.repeat(pa.scalar(answer.sample.start, MICROS), size),
+        "window_end": pa.repeat(pa.scalar(answer.sample.end, MICROS), size),
     }
     columns |= answer.sample.keys.take(shown)
     for measure in measures:
@@ -65,7 +66,7 @@ def _window_rows(slot: int, window: LegWindow, measures: Sequence[MeasureSpec]) 
             columns[measure.name + suffix] = pa.array((values if whole is None else whole)[shown], mask=empty)
         errors = window.scores[measure.name].errors[shown]
         columns[f"{measure.name}_error"] = pa.array(errors, pa.float64())
-    columns["error_kind"] = pa.array([window.error_kind] * size, pa.string())
+    columns["error_kind"] = pa.repeat(window.error_kind, size)
     columns["confidence"] = pa.array(np.full(size, CONFIDENCE))
     columns["is_exact"] = pa.array(answer.exact[shown])
     columns["is_imputed"] = pa.array(answer.imputed[shown])
@@ -147,7 +148,9 @@ def run_schema(measures: Sequence[MeasureSpec]) -> pa.Schema:
         ("budget_seconds", pa.float64()), ("spent_seconds", pa.float64()),
         ("processed_fraction", pa.float64()), ("charged_rows", pa.float64()), ("union_rows", pa.float64()),
         ("total_rows", pa.float64()), ("rows_read", pa.float64()), ("bytes_read", pa.int64()),
-        ("seconds", pa.float64()), ("overlap", pa.float64()), ("distance", pa.float64()),
+        ("seconds", pa.float64()), *[(f"{part}_seconds", pa.float64()) for part in PARTS],
+        ("forecast_seconds", pa.float64()), ("forecast_exact_seconds", pa.float64()),
+        ("overlap", pa.float64()), ("distance", pa.float64()),
         ("top_difference", pa.float64()), *[(name, pa.float64()) for name in WINDOW_DRIFT],
         ("top_missed", pa.float64()), ("prior_slots", pa.list_(pa.string())),
         ("last_audit", MICROS), ("audit_missing_keys", pa.float64()), ("audit_keys", pa.float64()),

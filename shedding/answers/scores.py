@@ -99,20 +99,25 @@ def measured(answer: Answer, exact: Answer, measure: MeasureSpec) -> Score:
     )
 
 
-def expected(answer: Answer, measure: MeasureSpec) -> Score:
-    """Errors as the intervals expect them: the mean of |error| under a normal law of the stated deviation.
+def expected_errors(answer: Answer, measure: MeasureSpec, floor: float) -> Floats:
+    """Each key's error as its interval expects it: the mean of |error| under a normal law of the stated deviation.
 
-    The summary is that of `claims`. No finite deviation is an error above MOST_EXPECTED. A null where the key has no
-    value to give is no error; one where the sample could not tell is an error of 1.
+    No finite deviation is an error above MOST_EXPECTED. A null where the key has no value to give is no error; one
+    where the sample could not tell is an error of 1.
     """
-    floor = floor_of(answer, measure)
     estimate = answer.estimates[measure.name]
     scale = np.maximum(np.abs(estimate.value), floor)
     usable = ~np.isnan(estimate.value) & (scale > 0)
     errors = np.where(usable, MEAN_OF_NORMAL * estimate.deviation / np.where(usable, scale, 1.0), 1.0)
     errors = np.where(np.isinf(estimate.deviation), errors, np.minimum(errors, MOST_EXPECTED))
     silent = answer.silent.get(measure.name, np.zeros_like(answer.shown))
-    errors = np.where((estimate.deviation == 0) | np.isnan(estimate.value), np.where(silent, 1.0, 0.0), errors)
+    return np.where((estimate.deviation == 0) | np.isnan(estimate.value), np.where(silent, 1.0, 0.0), errors)
+
+
+def expected(answer: Answer, measure: MeasureSpec) -> Score:
+    """Errors as the intervals expect them; the summary is that of `claims`."""
+    floor = floor_of(answer, measure)
+    estimate, errors = answer.estimates[measure.name], expected_errors(answer, measure, floor)
     missing = answer.present & ~answer.shown
     return Score(
         errors=np.where(answer.shown, errors, np.nan),

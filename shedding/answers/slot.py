@@ -27,13 +27,14 @@ from shedding.answers.window_drift import exact_drift
 from shedding.config import Settings
 from shedding.enrich.store import unlike_advice
 from shedding.ingest.side import Side, sides_of
-from shedding.keys import Keys, align
+from shedding.keys import Keys, unite
 from shedding.panes.exact_panes import ExactPanes
 from shedding.panes.memory import Memory
 from shedding.panes.sampled_panes import SampledPanes, Wanted
-from shedding.panes.scans import Scans
+from shedding.panes.scans import Scans, WatchedScans
 from shedding.panes.windows import PaneRun, WindowSample
 from shedding.planning.calibrations import Calibrations
+from shedding.planning.cost_model import forecast, require_room
 from shedding.planning.drift_audits import AuditPlans, slot_drift, window_drifts
 from shedding.planning.fingerprints import answer_fingerprint
 from shedding.planning.planner import AS_ALLOCATED, Planner
@@ -47,6 +48,7 @@ from shedding.spec.fingerprints import spec_fingerprint
 from shedding.spec.pool import Pooled
 from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
+from shedding.stopwatch import Stopwatch
 from shedding.stretches import Stretches
 
 Floats = npt.NDArray[np.float64]
@@ -66,6 +68,7 @@ class SlotAnswer:
     audited: bool
     spots: Mapping[str, SpotCheck] = field(default_factory=dict)
     told: Sequence[str] = ()
+    watch: Stopwatch = field(default_factory=Stopwatch)
 
     @property
     def shown_keys(self) -> int:
@@ -96,12 +99,14 @@ class SlotAnswer:
         shared = {**self.shared, "run_id": run_id, "seconds": seconds}
         results = warehouse.results(settings, query.name)
         runs = warehouse.runs(settings, query.name)
-        left_out = omitted_rows(self.slot, self.windows)
-        rows = pa.concat_tables(
-            [results_rows(self.slot, self.windows, query.measures), *left_out], promote_options="default"
-        )
-        version = results.replace(rows, where, metadata)
-        told = run_rows(self.slot, self.windows, query.measures, {**shared, "results_version": version})
+        with self.watch.part("write"):
+            left_out = omitted_rows(self.slot, self.windows)
+            rows = pa.concat_tables(
+                [results_rows(self.slot, self.windows, query.measures), *left_out], promote_options="default"
+            )
+            version = results.replace(rows, where, metadata)
+        shared |= {"results_version": version, **self.watch.columns()}
+        told = run_rows(self.slot, self.windows, query.measures, shared)
         return version, runs.replace(told, where, metadata)
 
 
@@ -125,12 +130,16 @@ def answer_sides(
 
     Without a plan it is the calendar's: all windows that end in the slot, unless the query drops some.
     """
-    plans = AuditPlans(query, sides)
-    panes = exact_panes(settings, query, sides, scans)  # one for all slots, so that nothing is read twice
-    seconds = query.shed.policy != EXACT and query.shed.budget.in_seconds
-    spending = Spending(settings, query, scans, run_id) if seconds else None
-    pool = pool_of(settings, plans, scans, panes)
-    return answer_panes(settings, plans, slot, scans, panes, plan, pool, spending)
+    watch = Stopwatch()
+    for side in sides:
+        require_room(query, side, slot, settings.most_groups)
+    with watch.part("estimate"):
+        plans, watched = AuditPlans(query, sides, settings.costs), WatchedScans(scans, watch)
+        panes = exact_panes(settings, query, sides, watched, watch)  # one for all slots, so that nothing is read twice
+        seconds = query.shed.policy != EXACT and query.shed.budget.in_seconds
+        spending = Spending(settings, query, scans, run_id) if seconds else None
+        pool = pool_of(settings, plans, scans, panes)
+    return answer_panes(settings, plans, slot, watched, panes, plan, pool, spending, watch)
 
 
 def answer_panes(
@@ -142,21 +151,24 @@ def answer_panes(
     plan: SlotPlan | None = None,
     pool: PoolBudget | None = None,
     spending: Spending | None = None,
+    watch: Stopwatch | None = None,
 ) -> SlotAnswer:
     """The same, with the exact panes of each side at hand, and the budget of the pool that the query is in."""
-    query = plans.query
-    made = [SlotWork(plans, slot, scans, panes, plan, spending, pool).answer()]
+    query, watch = plans.query, watch or Stopwatch()
+    with watch.part("estimate"):
+        made = [SlotWork(plans, slot, scans, panes, plan, spending, pool, watch).answer()]
 
-    def windows_at(audit: int) -> Sequence[LegWindow]:
-        made.append(SlotWork(plans, audit, scans, panes, spending=spending, pool=pool).answer())
-        return made[-1].windows
+        def windows_at(audit: int) -> Sequence[LegWindow]:
+            made.append(SlotWork(plans, audit, scans, panes, spending=spending, pool=pool, watch=watch).answer())
+            return made[-1].windows
 
-    trust = Trust(settings, plans, windows_at)
-    columns = trust.columns(slot, made[0].windows)
-    windows = trust.bounded(slot, made[0].windows, made[0].spots)
+        trust = Trust(settings, plans, windows_at)
+        columns = trust.columns(slot, made[0].windows)
+        windows = trust.bounded(slot, made[0].windows, made[0].spots)
     costs = {name: made[-1].shared[name] for name in COSTS}  # all that the memories read: finding out about audits too
     told = [*made[0].told, *(unlike_advice(settings, query, slot) if made[0].audited else [])]
-    return replace(made[0], windows=windows, shared={**made[0].shared, **columns, **costs}, told=told)
+    shared = {**made[0].shared, **columns, **costs}
+    return replace(made[0], windows=windows, shared=shared, told=told, watch=watch)
 
 
 def pool_of(settings: Settings, plans: AuditPlans, scans: Scans, own: Sequence[ExactPanes]) -> PoolBudget | None:
@@ -177,11 +189,13 @@ def pool_budget(pool: Pooled, plans: AuditPlans, panes: Mapping[str, ExactPanes]
     return PoolBudget(pool, {name: Priors(panes[name].memory.query, plan, panes[name]) for name in pool.names})
 
 
-def exact_panes(settings: Settings, query: QuerySpec, sides: Sequence[Side], scans: Scans) -> list[ExactPanes]:
+def exact_panes(
+    settings: Settings, query: QuerySpec, sides: Sequence[Side], scans: Scans, watch: Stopwatch | None = None
+) -> list[ExactPanes]:
     """The exact panes of each side of a query, and the memory that all its panes share."""
     measures = measures_by_side(query, sides[0].dataset.column_names)
     together = zip(sides, measures, SUFFIXES, strict=False)
-    return [ExactPanes(Memory(settings, query, side, own, suffix), scans) for side, own, suffix in together]
+    return [ExactPanes(Memory(settings, query, side, own, suffix, watch), scans) for side, own, suffix in together]
 
 
 class SlotWork:
@@ -199,6 +213,7 @@ class SlotWork:
         plan: SlotPlan | None = None,
         spending: Spending | None = None,
         pool: PoolBudget | None = None,
+        watch: Stopwatch | None = None,
     ) -> None:
         self.slot_plan = plan or by_calendar(plans.query, slot)
         self.query, self.sides, self.plans, self.slot, self.scans = plans.query, plans.sides, plans, slot, scans
@@ -207,12 +222,14 @@ class SlotWork:
         self.memories = [one.memory for one in exact]
         self.measures = [one.measures for one in exact]
         self.priors = [Priors(query, self.plan, one) for one in exact]
-        self.planner = Planner(query, self.priors, spending, pool)
+        self.planner = Planner(query, self.priors, spending, pool, watch)
         self.sampled = [SampledPanes(*both) for both in zip(exact, self.planner.sides, strict=True)]
         self.calibrations = [Calibrations(*both) for both in zip(self.priors, self.sampled, strict=True)]
         self.audited = query.shed.policy == EXACT or self.plan.is_audited(slot)
-        self.legs = query.legs if self.audited else [query.shed.policy]
-        self.published = EXACT if self.audited and query.publish == "best" else query.shed.policy
+        self.cheaper = not self.audited and plans.exact_instead(slot)
+        self.legs = query.legs if self.audited else [EXACT if self.cheaper else query.shed.policy]
+        exactly = self.cheaper or (self.audited and query.publish == "best")
+        self.published = EXACT if exactly else query.shed.policy
         exact_alone = query.shed.policy == EXACT  # beside estimates, which are doubles, the nearest one will do
         self._whole_sums = [
             whole_sums(side, own if exact_alone else []) for side, own in zip(sides, self.measures, strict=True)
@@ -222,7 +239,7 @@ class SlotWork:
     def answer(self) -> SlotAnswer:
         """All windows of all legs, scored."""
         slots = self.query.timeline.slots_needed(self.slot)
-        learns = self.query.estimates == "shrunk" and self.query.shed.policy != EXACT
+        learns = self.query.estimates == "shrunk" and self.legs != [EXACT]
         reach, spans = self.slot_plan.stretches, self.slot_plan.spans
         unchecked = self._unchecked()
         panes = []
@@ -293,14 +310,18 @@ class SlotWork:
 
     def _unchecked(self) -> list[str]:
         """The leg without the spot checks, where the slot has some."""
-        checks = not self.audited and self.query.spot_checks and self.planner.spots(self.slot).chosen.any()
+        checks = (
+            not (self.audited or self.cheaper) and self.query.spot_checks and self.planner.spots(self.slot).chosen.any()
+        )
         return [self.query.shed.policy + AS_ALLOCATED] if checks else []
 
     def _learnt(self, side: int, keys: Keys) -> Learnt:
         timeline = self.query.timeline
+        merged = self.calibrations[side].calibration(self.slot, self.query.shed.policy, keys)
+        self.calibrations[side].forget()
         return Learnt(
             histories=self.priors[side].history(self.slot, keys),
-            calibrations=self.calibrations[side].calibration(self.slot, self.query.shed.policy, keys),
+            calibrations=merged,
             block_share=min(1.0, timeline.slot / timeline.size),
         )
 
@@ -319,8 +340,7 @@ class SlotWork:
     def _all_keys(self, keys: Sequence[Keys], learns: bool) -> Keys:
         """The keys of the panes and, where the answer learns, of the audits it learns from."""
         past = [k for priors in self.priors for k in priors.keys(self.slot, depth=2)] if learns else []
-        names = self.query.group_by
-        return align([k.table() for k in [*keys, *past]], names)[0] if names else Keys((), (), 1)
+        return unite([*keys, *past], self.query.group_by)[0]
 
     def _scored(self, leg: str, answer: Answer, exact: Answer | None, left_out: Omissions | None) -> LegWindow:
         """The window with its errors, which are those of the keys that are not left out."""
@@ -393,8 +413,12 @@ class SlotWork:
 
     def _shared(self) -> dict[str, Any]:
         priors = self.plan.priors(self.slot)
+        told = forecast(self.query, self.sides[0], self.slot, self.plans.costs)
+        by_leg = {} if told is None else {EXACT: told.exact_seconds, self.query.shed.policy: told.shed_seconds}
         return {
             **slot_drift(self.query, self.sides, self.slot),
+            "forecast_seconds": by_leg.get(self.legs[0]) if len(self.legs) == 1 else None,
+            "forecast_exact_seconds": by_leg.get(EXACT),
             "audited": self.audited,
             "audit_reason": self._audit_reason(),
             "total_rows": sum(memory.computed_rows for memory in self.memories),
@@ -430,6 +454,11 @@ class SlotWork:
             return "policy exact: every row"
         if self.planner.spending is not None:
             size += f" ({self.planner.reached(self.slot).reason})"
+        if self.cheaper:
+            told = forecast(self.query, self.sides[0], self.slot, self.plans.costs)
+            assert told is not None
+            both = f"{told.exact_seconds:.3g} s for {told.groups:.0f} groups against {told.shed_seconds:.3g} s"
+            return f"exact costs less than policy {self.query.shed.policy} within {size}, by the cost model: {both}"
         if self.planner.concept(self.slot).counted:
             size = "the counts of arrival, which have the answer: no row sampled"
         beside = f", exact beside it ({self._audit_reason()})" if self.audited else ""

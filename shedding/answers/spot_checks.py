@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from shedding.answers.learnt import Learnt
-from shedding.answers.scores import expected, floor_of
+from shedding.answers.scores import expected_errors, floor_of
 from shedding.answers.window import shed_window
 from shedding.estimates.accuracy import relative_errors
-from shedding.keys import Keys, align
+from shedding.keys import Keys, unite
 from shedding.panes.panes import Panes
-from shedding.panes.windows import PaneRun
+from shedding.panes.windows import PaneRun, WindowSample
 from shedding.planning.planner import Spots
 from shedding.risk import SpotCheck, spot_check
+from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_blocks
 
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 MOST_BLOCKS = 4
 """Blocks of a slot that are compared, spread evenly: errors of one key in many blocks say little more than in a few."""
 
@@ -42,19 +46,33 @@ def slot_spot_checks(
     claimed = {m.name: np.zeros(len(keys)) for m in measures}
     measured = {m.name: np.zeros(len(keys)) for m in measures}
     for block in blocks:
-        samples = [run.window(*block) for run in runs]
-        known = shed_window(query, [query.measures], samples[:1], None)  # plain: whole keys are exact all the same
-        told = shed_window(query, [query.measures], samples[1:], learnt)
-        checked = known.exact & told.shown & ~told.exact
+        told, told_open = _told(query, measures, runs[1].window(*block), learnt)
+        # Plain: whole keys are exact all the same.
+        known = shed_window(query, [query.measures], [runs[0].window(*block)], None)
+        checked = known.exact & told_open
         for measure in measures:
-            truth, said = known.estimates[measure.name].value, told.estimates[measure.name].value
+            truth, (said, errors, floor) = known.estimates[measure.name].value, told[measure.name]
             usable = checked & ~np.isnan(truth)
-            claimed[measure.name] += np.where(usable, expected(told, measure).errors, 0.0)
-            errors = relative_errors(truth, said, floor_of(told, measure))
-            measured[measure.name] += np.where(usable, errors, 0.0)
-    places, own = align([spots.keys.table(), keys.table()], keys.names)[1]
+            claimed[measure.name] += np.where(usable, errors, 0.0)
+            measured[measure.name] += np.where(usable, relative_errors(truth, said, floor), 0.0)
+    places, own = unite([spots.keys, keys], keys.names)[1]
     at = np.searchsorted(own, places[spots.chosen])  # both in the order of the keys
     checks = {
         name: spot_check(spots.likely[spots.chosen], claimed[name][at], measured[name][at]) for name in claimed
     }  # fmt: skip
     return {name: check for name, check in checks.items() if check is not None}
+
+
+def _told(
+    query: QuerySpec, measures: Sequence[MeasureSpec], sample: WindowSample, learnt: Sequence[Learnt] | None
+) -> tuple[dict[str, tuple[Floats, Floats, float]], Flags]:
+    """What is said without the checks: by measure value, expected error and floor; and the keys that are estimated.
+
+    No more of the answer is kept: of very many keys two answers side by side are what a slot needs most memory for.
+    """
+    answer = shed_window(query, [query.measures], [sample], learnt)
+    said = {}
+    for measure in measures:
+        floor = floor_of(answer, measure)
+        said[measure.name] = answer.estimates[measure.name].value, expected_errors(answer, measure, floor), floor
+    return said, answer.shown & ~answer.exact

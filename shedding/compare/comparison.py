@@ -21,7 +21,7 @@ from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.estimates.accuracy import WindowErrors
 from shedding.ingest.side import Side, sides_of
-from shedding.keys import Keys, align
+from shedding.keys import unite
 from shedding.panes.scans import Scans
 from shedding.panes.windows import PaneRun
 from shedding.planning.audit_plan import AuditPlan
@@ -161,8 +161,7 @@ def _tallies(
 ) -> dict[tuple[str, str], Tally]:
     side = experiments[0].side
     names, by_side = tuple(query.group_by), [experiment.measures for experiment in experiments]
-    tables = [panes.keys.table() for experiment in experiments for panes in experiment.kept.values()] if names else []
-    keys = align(tables, names)[0] if names else Keys((), (), 1)
+    keys = unite([panes.keys for experiment in experiments for panes in experiment.kept.values()], names)[0]
     tallies = {(leg.name, kind): Tally() for leg in legs for kind in estimates}
     timeline = query.timeline
     for slot in slots:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from shedding.estimates.moments import Floats, Moments
 
@@ -17,7 +16,6 @@ STATISTICS = ("mean", "p95", "worst")
 MISSING = 1.0
 """The relative error of a missing key."""
 TAIL = 0.95
-_HALVINGS = 45
 MEAN_OF_NORMAL = float(np.sqrt(2 / np.pi))
 """E|error| of a normal law with deviation 1."""
 
@@ -115,22 +113,3 @@ def mean_half_width(widths: Floats) -> float:
     """Mean of the half-widths of the keys that have a value; nan where none has."""
     known = widths[~np.isnan(widths)]
     return float(known.mean()) if known.size else np.nan
-
-
-def mixture_quantile(deviation: Floats, weights: Floats) -> float:
-    """x with sum w P(|error| <= x) = 95 % of sum w; nan deviations are errors of exactly 1."""
-    missing = np.isnan(deviation)
-    if np.any(np.isinf(deviation) & (weights > 0)):
-        unknown = float(weights[np.isinf(deviation)].sum() / weights.sum())
-        if unknown >= 1 - TAIL:
-            return np.inf
-    sd = np.where(missing, 1.0, deviation)
-    finite = sd[np.isfinite(sd)]
-    low, high = 0.0, max(40 * float(finite.max(initial=0.0)), 1.0)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inside = np.where(sd > 0, special.erf(middle / (sd * np.sqrt(2))), 1.0)
-        share = np.average(np.where(missing, float(middle >= 1), inside), weights=weights)
-        low, high = (middle, high) if share < TAIL else (low, middle)
-    return high

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _MILLISECOND = 1_000
 """Delta's statistics cut instants to milliseconds."""
+COUNTS_KEPT = 3
+"""Stretches whose counts are kept after they were read: a slot, and the one before it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,17 @@ class Side:
         """The rows per pane and key, or None where they were not counted."""
         if not self.known(stretches):
             return None
-        return read_counts(self.settings, self.keyset, stretches, self.arrivals)
+        known = stretches.text
+        if known not in self._counts:
+            while len(self._counts) >= COUNTS_KEPT:
+                del self._counts[next(iter(self._counts))]
+            self._counts[known] = read_counts(self.settings, self.keyset, stretches, self.arrivals)
+        return self._counts[known]
+
+    @cached_property
+    def _counts(self) -> dict[str, pa.Table]:
+        """The counts that were read last: the snapshot is pinned, so they stay what they are."""
+        return {}
 
     def fingerprint(self, stretches: Stretches) -> str:
         """Changes when visible rows of the stretches change, or when they become counted."""

@@ -6,10 +6,11 @@ ones of now. What a run sees never depends on whether panes were read or compute
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from shedding import warehouse
@@ -22,6 +23,7 @@ from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
 from shedding.spec.shed import EXACT
 from shedding.spec.timeline import slot_name
+from shedding.stopwatch import Stopwatch
 from shedding.stretches import Stretches
 
 
@@ -62,8 +64,15 @@ class Memory:
     """
 
     def __init__(
-        self, settings: Settings, query: QuerySpec, side: Side, measures: Sequence[MeasureSpec], suffix: str = ""
+        self,
+        settings: Settings,
+        query: QuerySpec,
+        side: Side,
+        measures: Sequence[MeasureSpec],
+        suffix: str = "",
+        watch: Stopwatch | None = None,
     ) -> None:
+        self._watch = watch or Stopwatch()
         self.query, self.side, self.measures = query, side, list(measures)
         self._table = warehouse.panes(settings, query.name)
         self._suffix = suffix
@@ -92,13 +101,14 @@ class Memory:
         wanted = [(slot, leg) for slot in slots for leg in legs]
         wanted = [key for key in wanted if key not in self._sought and key not in self._cache]
         self._sought.update(wanted)  # what was not there once is computed, not looked for again
-        for (slot, leg), rows in self._stored(wanted):
-            first = rows.slice(0, 1).to_pylist()[0]
-            text = first.get("stretches")  # a table that an older version wrote has whole slots
-            stretches = self._wanted(slot) if text is None else Stretches.of_text(text)
-            now = prints(slot, leg, stretches)
-            if (first["raw_fingerprint"], first["spec_fingerprint"]) == (now.raw_fingerprint, now.spec_fingerprint):
-                self._cache[slot, leg] = Held(Panes.of_table(rows, self.side.keyset.keys, self.measures), stretches)
+        with self._watch.part("plan"):
+            for (slot, leg), rows in self._stored(wanted):
+                first = rows.slice(0, 1).to_pylist()[0]
+                text = first.get("stretches")  # a table that an older version wrote has whole slots
+                stretches = self._wanted(slot) if text is None else Stretches.of_text(text)
+                now = prints(slot, leg, stretches)
+                if (first["raw_fingerprint"], first["spec_fingerprint"]) == (now.raw_fingerprint, now.spec_fingerprint):
+                    self._cache[slot, leg] = Held(Panes.of_table(rows, self.side.keyset.keys, self.measures), stretches)
 
     def fill(self, demand: Demand, computed: LegPanes, prints: PrintsOf) -> None:
         """Remember what a scan answered, and what it cost."""
@@ -142,17 +152,25 @@ class Memory:
         rows = self._table.read([("slot", "in", names), ("leg", "in", legs)])
         if not rows.num_rows:
             return
-        for slot, leg in wanted:
-            mine = (_text(rows, "slot") == slot_name(slot)) & (_text(rows, "leg") == leg + self._suffix)
-            part = rows.filter(pa.array(mine))
-            if part.num_rows:
-                yield (slot, leg), part
+        asked = {(slot_name(slot), leg + self._suffix): (slot, leg) for slot, leg in wanted}
+        for partition, part in _partitions(rows):
+            if partition in asked:
+                yield asked[partition], part
 
     def _write(self, slot: int, leg: str, held: Held, made_of: Prints) -> None:
         where = {"slot": slot_name(slot), "leg": leg + self._suffix}
         prints = {"raw_fingerprint": made_of.raw_fingerprint, "spec_fingerprint": made_of.spec_fingerprint}
-        self._table.replace(held.panes.table(where | prints | {"stretches": held.stretches.text}), where, {})
+        with self._watch.part("write"):
+            self._table.replace(held.panes.table(where | prints | {"stretches": held.stretches.text}), where, {})
 
 
-def _text(rows: pa.Table, name: str) -> Any:
-    return rows.column(name).cast(pa.string()).to_numpy(zero_copy_only=False)
+def _partitions(rows: pa.Table) -> Iterator[tuple[tuple[str, str], pa.Table]]:
+    """The rows of each slot and leg; no copy where they stand together, as a reader of partitions hands them over."""
+    slots, legs = (rows.column(name).cast(pa.string()).combine_chunks().dictionary_encode() for name in ("slot", "leg"))
+    code = slots.indices.to_numpy().astype(np.int64) * len(legs.dictionary) + legs.indices.to_numpy()
+    borders = [0, *(np.flatnonzero(np.diff(code)) + 1).tolist(), len(code)]
+    runs = [(int(code[start]), start, end) for start, end in itertools.pairwise(borders)]
+    for one in dict.fromkeys(number for number, _, _ in runs):
+        slot, leg = divmod(one, len(legs.dictionary))
+        parts = [rows.slice(start, end - start) for number, start, end in runs if number == one]
+        yield (slots.dictionary[slot].as_py(), legs.dictionary[leg].as_py()), pa.concat_tables(parts)

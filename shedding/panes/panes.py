@@ -48,7 +48,7 @@ class Panes:
 
     def table(self, fixed: Mapping[str, str]) -> pa.Table:
         """As rows of `panes/<query>`; `fixed` are columns with one value (slot, leg, fingerprints)."""
-        columns: dict[str, Any] = {name: pa.array([value] * len(self), pa.string()) for name, value in fixed.items()}
+        columns: dict[str, Any] = {name: pa.repeat(value, len(self)) for name, value in fixed.items()}
         columns["pane_start"] = pa.array(self.start, pa.int64()).cast(MICROS)
         columns |= self.keys.take(self.key)
         columns["population"] = nullable(self.population)
@@ -77,13 +77,14 @@ class Panes:
         """The inverse of `table`: the same bits again."""
         start = rows.column("pane_start").cast(MICROS).cast(pa.int64()).to_numpy()
         found, (key,) = align([rows], keys)
-        order = np.lexsort((key, start))
-        rows = rows.take(pa.array(order, pa.int64()))
+        if not _ordered(start, key):
+            order = np.lexsort((key, start))
+            rows, start, key = rows.take(pa.array(order, pa.int64())), start[order], key[order]
         known = rows.column("known").to_numpy()
         return cls(
             keys=found,
-            start=start[order],
-            key=key[order],
+            start=start,
+            key=key,
             population=_floats(rows, "population"),
             known=bool(known.all()),
             sampled=_floats(rows, "sampled"),
@@ -95,6 +96,12 @@ class Panes:
             },
             unseen=float(_floats(rows, "unseen").min(initial=1.0)),
         )
+
+
+def _ordered(start: Index, key: Index) -> bool:
+    """Whether panes are sorted by their start and key already, as they were written."""
+    later = np.diff(start)
+    return bool(np.all((later > 0) | ((later == 0) & (np.diff(key) > 0))))
 
 
 def _floats(rows: pa.Table, name: str) -> Floats:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -14,6 +14,7 @@ from shedding.scan.read import Read
 from shedding.spec.measure import MeasureSpec
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import Block
+from shedding.stopwatch import Stopwatch
 from shedding.stretches import Stretches
 
 
@@ -45,3 +46,19 @@ class Scans(Protocol):
 
     def blocks(self, side: Side, measures: Sequence[MeasureSpec], blocks: Sequence[Block]) -> pa.Table:
         """Exact values that do not merge over panes, per block (window_start) and key; blocks do not overlap."""
+
+
+class WatchedScans:
+    """The same scans, their seconds counted for the part `scan` of a run."""
+
+    def __init__(self, scans: Scans, watch: Stopwatch) -> None:
+        self._scans, self._watch = scans, watch
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        scan = getattr(self._scans, name)
+
+        def watched(*arguments: Any, **options: Any) -> Any:
+            with self._watch.part("scan"):
+                return scan(*arguments, **options)
+
+        return watched

@@ -166,4 +166,5 @@ def _expected(legs: Sequence[Rates], pane: int) -> pa.Table | None:
     if not legs:
         return None
     keys = legs[0].keys
-    return pa.table({"pane_start": pa.array([pane] * len(keys), pa.int64()), **keys.take(np.arange(len(keys)))})
+    starts = pa.repeat(pa.scalar(pane, pa.int64()), len(keys))
+    return pa.table({"pane_start": starts, **dict(zip(keys.names, keys.columns, strict=True))})

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shedding.arrays import Floats
-from shedding.keys import Keys, align
+from shedding.keys import Keys, unite
 from shedding.panes.cut import Cut, stack
 from shedding.panes.panes import Panes
 from shedding.panes.states import WindowStat
@@ -54,12 +54,7 @@ class PaneRun:
 
     def __init__(self, panes: Sequence[Panes], names: Sequence[str], more: Sequence[Keys] = ()) -> None:
         """`more` are keys that must be among the run's even where its panes do not hold them."""
-        tables = [part.keys.table() for part in panes] + [keys.table() for keys in more] if names else []
-        if names:
-            self.keys, places = align(tables, names)
-        else:
-            self.keys, places = Keys((), (), 1), [np.zeros(len(p.keys), dtype=np.int64) for p in panes]
-        self.more = places[len(panes) :]
+        self.keys, places = unite([*(part.keys for part in panes), *more], names)
         self._panes: list[Panes] = []  # of each stratum; those of one slot share its panes
         self._key: list[Index] = []  # of each pane its key among the run's
         self._rows: list[Index | None] = []  # which of the panes are the stratum's

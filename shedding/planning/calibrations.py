@@ -36,6 +36,10 @@ class Calibrations:
         found = [self.records(audit, leg, keys) for audit in self._priors.plan.priors(slot)]
         return {m.name: merge_records([r for records in found for r in records[m.name]]) for m in self._priors.measures}
 
+    def forget(self) -> None:
+        """Let go of what audits taught key by key, once it is merged."""
+        self._records = {}
+
     def records(self, audit: int, leg: str, keys: Keys) -> dict[str, list[AuditRecord]]:
         """What an audited slot teaches of a leg, per measure and block; made once for one list of keys."""
         if self._records_keys is not keys:

@@ -13,10 +13,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from shedding.costs import Costs
 from shedding.ingest.arrivals import HOUR
 from shedding.ingest.side import Side
 from shedding.keys import align
 from shedding.planning.audit_plan import PRIOR_SLOTS, RECORD_SLOTS, SEASONS, AuditPlan
+from shedding.planning.cost_model import exact_instead
 from shedding.planning.drift import distance, overlap, top_difference
 from shedding.spec.keyset import keyset_of
 from shedding.spec.query import QuerySpec
@@ -62,8 +64,9 @@ class AuditPlans:
     `others` are the sides of the other members of its pool, by name: they are audited with it.
     """
 
-    def __init__(self, query: QuerySpec, sides: Sequence[Side]) -> None:
+    def __init__(self, query: QuerySpec, sides: Sequence[Side], costs: Costs | None = None) -> None:
         self.query, self.sides, self.others = query, sides, other_sides(query, sides[0])
+        self.costs = costs or Costs()
         self._plans: dict[int | None, AuditPlan] = {}
 
     def at(self, slot: int) -> AuditPlan:
@@ -72,6 +75,10 @@ class AuditPlans:
         if known not in self._plans:
             self._plans[known] = audit_plan(self.query, self.sides, slot)
         return self._plans[known]
+
+    def exact_instead(self, slot: int) -> bool:
+        """Whether a slot without an audit is computed exactly, because that costs less."""
+        return not self.at(slot).is_audited(slot) and exact_instead(self.query, self.sides[0], slot, self.costs)
 
 
 def other_sides(query: QuerySpec, side: Side) -> dict[str, Side]:

@@ -55,6 +55,8 @@ def raw_fingerprint(plans: AuditPlans, slot: int, leg: str) -> str:
     content: list[Any] = [[one, *(side.fingerprint(part) for side in sides)] for one, part in needed.items()]
     if leg != EXACT and plans.query.audit.drift_limit is not None:
         content.append(plans.at(slot).is_audited(slot))
+    if leg != EXACT and plans.exact_instead(slot):
+        content.append("the exact leg costs less")  # an exact answer stays one, whatever costs less
     return digest(content)
 
 

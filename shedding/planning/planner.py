@@ -30,6 +30,7 @@ from shedding.risk import inclusion, spot_keys
 from shedding.spec.fingerprints import digest
 from shedding.spec.query import QuerySpec
 from shedding.spec.times import UNITS
+from shedding.stopwatch import Stopwatch
 
 AS_ALLOCATED = "~"
 """Suffix of the leg that lacks the spot checks: what the estimates would have been made from without them."""
@@ -57,9 +58,11 @@ class Planner:
         priors: Sequence[Priors],
         spending: Spending | None = None,
         pool: PoolBudget | None = None,
+        watch: Stopwatch | None = None,
     ) -> None:
         """`spending` says how far seconds go, where those are what the query spends."""
         self.query, self.priors, self.spending, self.pool = query, list(priors), spending, pool
+        self._watch = watch or Stopwatch()
         self._concepts: dict[int, SlotConcept] = {}
         self._planned: dict[int, PlannedErrors | None] = {}
         self._budgets: dict[int, float] = {}
@@ -130,10 +133,11 @@ class Planner:
         if self.pool is not None:
             return self.pool.concept(self.query, slot)
         if slot not in self._concepts:
-            for priors in self.priors:
-                priors.load(slot)
-            costs = None if self.spending is None else self.spending.model(self.priors[0], slot)
-            self._concepts[slot] = learn(self.query, self.priors, slot, costs)
+            with self._watch.part("plan"):
+                for priors in self.priors:
+                    priors.load(slot)
+                costs = None if self.spending is None else self.spending.model(self.priors[0], slot)
+                self._concepts[slot] = learn(self.query, self.priors, slot, costs)
         return self._concepts[slot]
 
     def planned(self, slot: int) -> PlannedErrors | None:
@@ -175,20 +179,24 @@ class Planner:
 
     def _allocated(self, slot: int, leg: str) -> tuple[tuple[Rates, ...], Allocation]:
         if (slot, leg) not in self._made:
-            policy = leg.removesuffix(AS_ALLOCATED)
-            here, rows = self.concept(slot), self.budget(slot)
-            if policy == self.query.shed.policy:
-                rows -= self._spot_rows(slot)
-            if self.pool is None:
-                made = allocate(self.query, policy, here, rows, self.planned(slot))
-            else:
-                made = self.pool.part(slot, policy, self.query.name).allocation
-            rates = here.rates(leg, made, rows)
-            if leg == self.query.shed.policy and self.query.spot_checks:
-                whole = here.of_rates(self.spots(slot).chosen)
-                rates = (replace(rates[0], values=np.where(whole, 1.0, rates[0].values)),) if whole.any() else rates
-            self._made[slot, leg] = rates, made
+            with self._watch.part("plan"):
+                self._made[slot, leg] = self._allocate(slot, leg)
         return self._made[slot, leg]
+
+    def _allocate(self, slot: int, leg: str) -> tuple[tuple[Rates, ...], Allocation]:
+        policy = leg.removesuffix(AS_ALLOCATED)
+        here, rows = self.concept(slot), self.budget(slot)
+        if policy == self.query.shed.policy:
+            rows -= self._spot_rows(slot)
+        if self.pool is None:
+            made = allocate(self.query, policy, here, rows, self.planned(slot))
+        else:
+            made = self.pool.part(slot, policy, self.query.name).allocation
+        rates = here.rates(leg, made, rows)
+        if leg == self.query.shed.policy and self.query.spot_checks:
+            whole = here.of_rates(self.spots(slot).chosen)
+            rates = (replace(rates[0], values=np.where(whole, 1.0, rates[0].values)),) if whole.any() else rates
+        return rates, made
 
 
 @dataclass(frozen=True, slots=True)

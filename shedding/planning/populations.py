@@ -48,7 +48,12 @@ def counted(timeline: Timeline, keys: Keys, place: Ints, counts: pa.Table) -> Po
 
 def _distinct(place: Ints, values: Ints, size: int) -> Ints:
     """How many different values each place has."""
-    return np.bincount(np.unique(np.stack([place, values]), axis=1)[0], minlength=size)
+    if not values.size:
+        return np.zeros(size, dtype=np.int64)
+    pairs = np.unique(
+        (values - values.min()) * np.int64(size) + place
+    )  # a pair is one number: none is sorted as a pair
+    return np.bincount(pairs % size, minlength=size)
 
 
 def _starts(counts: pa.Table) -> Ints:

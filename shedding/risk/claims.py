@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from shedding.estimates.accuracy import MEAN_OF_NORMAL, MISSING, STATISTICS, WindowErrors, mixture_quantile
+from shedding.estimates.accuracy import MEAN_OF_NORMAL, MISSING, STATISTICS, WindowErrors
+from shedding.estimates.mixture_quantile import mixture_quantile
 
 Floats = NDArray[np.float64]
 
@@ -33,8 +34,8 @@ def claim(statistic: str, expected: Floats, missing: int = 0) -> float:
     if statistic == "mean":
         return float((expected.sum() + MISSING * missing) / (expected.size + missing))
     if statistic == "p95":
-        every = np.concatenate([deviation, np.full(missing, np.nan)])
-        return float(mixture_quantile(every, np.ones(every.size)))
+        every = np.concatenate([deviation, np.full(missing, np.nan)]) if missing else deviation
+        return float(mixture_quantile(every))
     return max(_median_of_largest(deviation), MISSING if missing else 0.0)
 
 

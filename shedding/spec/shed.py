@@ -122,6 +122,12 @@ class ShedSpec(BudgetedSpec):
     # Fingerprints of members hold their whole pool; those of other queries stay as they were before there were pools.
     pool: Name | None = Field(default=None, exclude=True, description="the pool whose scan and budget it shares")
     weight: Number = Field(default=1.0, gt=0, exclude=True, description="how much it counts in its pool")
+    # Which leg a slot computes: no number of either leg depends on it.
+    unless_cheaper: bool = Field(
+        default=True,
+        exclude=True,
+        description="a slot whose exact leg costs less by the cost model is computed exactly",
+    )
 
     @property
     def limited(self) -> bool:

@@ -23,6 +23,7 @@ from shedding.rates import Rates
 from shedding.scan.ask import Ask, Shared
 from shedding.scan.read import Read
 from shedding.scan.row_sums import row_sums
+from shedding.spec.dataset import LayoutSpec
 from shedding.spec.enrich import EnrichSpec
 from shedding.spec.keyset import KeySet, keyset_of
 from shedding.spec.measure import MeasureSpec
@@ -68,7 +69,9 @@ class RowsSide:
             occupied=tuple(np.unique(self.data.time // HOUR * HOUR)),
         )
 
-        self.dataset = SimpleNamespace(name=self.keyset.dataset, column_names=list(self.data.columns))
+        self.dataset = SimpleNamespace(
+            name=self.keyset.dataset, column_names=list(self.data.columns), layout=LayoutSpec()
+        )
 
         if self.keyset.keep is not None:
             self.data = self.data.assign(_kept=self.data.eval(self.keyset.keep).astype(int))

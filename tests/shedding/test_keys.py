@@ -3,7 +3,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shedding.keys import Keys, align
+from shedding.keys import Keys, align, unite
 from shedding.rates import Rates
 
 rows = st.lists(
@@ -111,3 +111,40 @@ def test_rates_reach_other_keys_by_value_and_unseen_ones_by_the_unseen_rate():
 
 def test_of_no_keys_none_has_a_value():
     assert Keys(("zone",), (pa.array([], pa.string()),), 0).having({"zone": "a"}).tolist() == []
+
+
+texts = st.lists(st.none() | st.text("abcé", max_size=3), max_size=20, unique=True)
+
+
+def keys_of(values):
+    return align([pa.table({"a": pa.array(values, pa.string())})], ["a"])[0]
+
+
+@given(st.lists(texts, min_size=1, max_size=4))
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_lists_of_keys_are_united_as_their_tables_are_aligned(lists):
+    parts = [keys_of(values) for values in lists]
+    wanted, places = align([part.table() for part in parts], ["a"])
+    for _ in range(2):  # the second time from what is remembered
+        union, found = unite(parts, ["a"])
+        assert union.same(wanted)
+        assert [place.tolist() for place in found] == [place.tolist() for place in places]
+
+
+def test_a_list_that_has_all_keys_is_itself_the_union():
+    whole, part = keys_of(["a", "b", "c", None]), keys_of(["c", None])
+    union, (first, second) = unite([part, whole], ["a"])
+    assert union is whole
+    assert (first.tolist(), second.tolist()) == ([2, 3], [0, 1, 2, 3])
+
+
+@given(st.lists(st.none() | st.text("abé", max_size=2), max_size=15), texts)
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_rows_in_order_have_the_numbers_that_rows_in_any_order_have(rows, others):
+    tables = [pa.table({"a": pa.array(values, pa.string())}) for values in (rows, others)]
+    ordered = [pa.table({"a": pa.array(sorted(set(v) - {None}), pa.string())}) for v in (rows, others)]
+    keys, places = align([*ordered, *tables], ["a"])
+    listed = keys.columns[0].to_pylist()
+    assert listed == sorted({*rows, *others} - {None}) + [None] * (None in {*rows, *others})
+    for table, place in zip([*ordered, *tables], places, strict=True):
+        assert [listed[number] for number in place] == table.column("a").to_pylist()

@@ -143,12 +143,12 @@ class _Tested:
     def candidate_errors(self, chosen: NDArray[np.bool_]) -> Floats:
         """(candidates, keys): relative errors of some keys."""
         model, exact = self.model.only(chosen), self.exact[chosen]
-        values = [model.whole(rest) for rest, _ in model.blend.candidates()]
+        values = [model.whole(rest) for _, rest, _ in model.blend.candidates()]
         return np.array([relative_errors(exact + self.shift, value + self.shift) for value in values])
 
     def judged(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """|error|, reach and deviation, and |exact| and |value| that they are relative to."""
-        found = self.model.posterior(weights[self.classes])
+        found = self.model.posterior(weights, self.classes)
         error, scale = np.abs(found.value - self.exact), np.abs(found.value + self.shift)
         return error, found.reach, found.deviation, np.abs(self.exact + self.shift), scale
 

@@ -10,13 +10,16 @@ g is a bias that all keys of a class share, as that of an extreme quantile of fe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shedding.estimates.moments import Floats
+
+Flags = NDArray[np.bool_]
 
 KAPPAS = (0.0, 0.1, 0.3, 1.0, 3.0, 30.0)
 LEVELS = ((1.0, 0.0), (1.0, 0.5), (1.0, 1.0), (1.0, 2.0), (0.85, 0.5), (1.2, 0.0), (1.2, 1.0))
@@ -31,6 +34,9 @@ HANDICAP = 0.1
 TEMPERATURE = 0.03
 """A candidate that was worse than the best by this share has 1 / e of its weight."""
 LEAST_WEIGHT = 1e-3
+ALL = np.ones(len(CANDIDATES), dtype=np.bool_)
+BLOCK = 1 << 14
+"""Keys that are blended at a time: what is made of them stays in the processor's cache."""
 
 
 def default_weights(classes: int) -> Floats:
@@ -90,32 +96,55 @@ class Blend:
     least: Floats
     positive: bool
 
-    def candidates(self) -> Iterator[tuple[Floats, Floats]]:
-        """Value and weight W of the sample, of each of `CANDIDATES` in order."""
+    def only(self, keys: Any) -> Blend:
+        """The blend of some of the keys."""
+        parts = {part: getattr(self, part)[keys] for part in ("sampled", "noise", "expected", "variance", "least")}
+        return replace(self, **parts)
+
+    def candidates(self, wanted: Flags = ALL) -> Iterator[tuple[int, Floats, Floats]]:
+        """Number, value and weight W of the sample, of the `wanted` ones of `CANDIDATES` in order."""
         has = np.isfinite(self.sampled)
         y = np.where(has, self.sampled, 1.0)
         logs = has & (y > 0) & (self.expected > 0) & self.positive
         ratio = np.log(np.where(logs, self.expected / np.where(logs, y, 1.0), 1.0))
         prior, noise = np.log1p(self.variance), np.log1p(self.noise)
-        for on_logs, kappa in product((True, False), KAPPAS):
+        for family, (on_logs, kappa) in enumerate(product((True, False), KAPPAS)):
+            first = family * len(LEVELS)
+            if not wanted[first : first + len(LEVELS)].any():
+                continue
             weight = np.where(has, self.variance / np.maximum(self.variance + kappa * self.noise, 1e-300), 0.0)
             weight = np.maximum(weight, self.least)
             value = weight * y + (1 - weight) * self.expected
             if on_logs:
                 value = np.where(logs, y * np.exp((1 - weight) * ratio), value)
             uncertain = SKEW * (weight**2 * noise + (1 - weight) ** 2 * prior)
-            for g, beta in LEVELS:
-                yield (g * value * np.exp(-beta * uncertain) if self.positive else value), weight
+            for i, (g, beta) in enumerate(LEVELS, first):
+                if wanted[i]:
+                    yield i, (g * value * np.exp(-beta * uncertain) if self.positive else value), weight
 
-    def mixed(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Value, weight of the sample and variance among the candidates, blended by `weights` (K, candidates)."""
+    def mixed(self, weights: Floats, classes: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+        """Value, weight of the sample and variance among the candidates, blended by the `weights` of a key's class.
+
+        `weights` (classes, candidates), `classes` (K,). Class by class and block by block, and only of candidates that
+        have weight: memory does not grow with keys times candidates.
+        """
+        value, share, square = (np.empty(self.expected.shape) for _ in range(3))
+        order = np.argsort(classes, kind="stable")
+        ends = np.cumsum(np.bincount(classes, minlength=len(weights)))
+        for own, end, size in zip(weights, ends.tolist(), np.diff(ends, prepend=0).tolist(), strict=True):
+            for start in range(end - size, end, BLOCK):
+                keys = order[start : min(start + BLOCK, end)]
+                value[keys], share[keys], square[keys] = self.only(keys)._blended(own)
+        return value, share, square
+
+    def _blended(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """The same of keys that have one class, by its weights (candidates,)."""
         value, share, square = (np.zeros(self.expected.shape) for _ in range(3))
         parts = []
-        for i, (told, weight) in enumerate(self.candidates()):
-            if weights[:, i].any():
-                value += weights[:, i] * told
-                share += weights[:, i] * weight
-                parts.append((i, told))
-        for i, told in parts:
-            square += weights[:, i] * (told - value) ** 2
+        for i, told, weight in self.candidates(weights > 0):
+            value += weights[i] * told
+            share += weights[i] * weight
+            parts.append((weights[i], told))
+        for own, told in parts:
+            square += own * (told - value) ** 2
         return value, share, square

@@ -107,15 +107,17 @@ class Model:
         value = np.where(self.zero & ~np.isnan(self.left), 0.0, value)
         return np.where(self.left <= 0, self.sampled.mean, value)
 
-    def posterior(self, weights: Floats) -> Posterior:
-        """The blend of the candidates by `weights` (K, candidates); nan for keys without rows in the window.
+    def posterior(self, weights: Floats, classes: NDArray[np.int64]) -> Posterior:
+        """The blend of the candidates by the `weights` (classes, candidates) of each key's class.
+
+        nan for keys without rows in the window.
 
         Variance (1 - n/N)^2 (W^2 V + (1 - W)^2 P + cv^2 / (N - n)), and that among the candidates. `reach` is its root
         in units of the prior's mean, so that a sample that is low by chance is not sure of itself; `deviation` the same
         on the log scale, in units between the prior's and the value, which is what errors are relative to.
         """
         blend = self.blend
-        rest, weight, among = blend.mixed(weights)
+        rest, weight, among = blend.mixed(weights, classes)
         unseen_rows = self.sampled.population - self.sampled.count
         parts = (blend.noise, self.variance, quotient(self.spread2, unseen_rows, 0.0))
         found = []
@@ -138,7 +140,7 @@ def shrink(sampled: Sampled, prior: Prior, calibration: Calibration) -> Shrunk:
     factor2, class2 = calibration.factor_sizes(prior.pooled)
     model = Model.of(sampled, prior, factor2, class2)
     classes = sample_class(sampled.count, prior.seen)
-    found = model.posterior(calibration.weights[classes])
+    found = model.posterior(calibration.weights, classes)
     half = calibration.quantile[classes] * found.reach
     deviation = calibration.scale[classes] * found.deviation
     estimate = Estimate(found.value, found.value - half, found.value + half, deviation)

@@ -49,8 +49,26 @@ def test_uncertain_values_are_estimated_where_the_expected_relative_error_is_lea
     blend = Blend(np.array([np.nan]), nothing, mean, variance, nothing, positive=True)
     weights = np.zeros((1, len(CANDIDATES)))
     weights[0, CANDIDATES.index((True, 1.0, 1.0, 1.0))] = 1.0
-    value = float(blend.mixed(weights)[0][0])
+    value = float(blend.mixed(weights, np.zeros(1, dtype=np.int64))[0][0])
     loss = {g: np.abs(g * value / truth - 1).mean() for g in (0.8, 1.0, 1.25)}
     assert min(loss, key=loss.get) == 1.0
     signed = Blend(np.array([np.nan]), nothing, mean, variance, nothing, positive=False)
-    assert signed.mixed(weights)[0] == mean
+    assert signed.mixed(weights, np.zeros(1, dtype=np.int64))[0] == mean
+
+
+def test_keys_are_blended_by_the_weights_of_their_class_block_by_block(monkeypatch):
+    rng = np.random.default_rng(3)
+    size, classes = 50, rng.integers(0, 3, 50)
+    sampled = np.where(rng.random(size) < 0.3, np.nan, rng.gamma(2, 5, size))
+    blend = Blend(
+        sampled, rng.random(size), rng.gamma(2, 5, size), rng.random(size), rng.random(size) / 4, positive=True
+    )
+    weights = rng.random((3, len(CANDIDATES))) * (rng.random((3, len(CANDIDATES))) < 0.2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    monkeypatch.setattr("shedding.estimates.shrinkage.mixture.BLOCK", 7)
+    told = {i: (value, share) for i, value, share in blend.candidates()}
+    value = sum(weights[classes, i] * told[i][0] for i in told)
+    found = blend.mixed(weights, classes)
+    np.testing.assert_array_equal(found[0], value)
+    np.testing.assert_array_equal(found[1], sum(weights[classes, i] * told[i][1] for i in told))
+    np.testing.assert_array_equal(found[2], sum(weights[classes, i] * (told[i][0] - value) ** 2 for i in told))
