@@ -21,6 +21,6 @@ The rooms, each the answer to one question; a room looks only at rooms above it 
     answers    what does a slot answer, and what does it write down?
     compare    what would another policy do, and was the promise kept?
 
-Above the library stand `expectations` (the gate), `jobs` (the applications, and the command in `jobs/cli`),
-`sluice_airflow` (the Airflow provider that the wheel ships), `infra` and `dags`.
+Above the library stand `expectations` (the gate), `jobs` (the applications, the command in `jobs/cli`, the Airflow
+provider in `jobs/provider`), `infra` and `dags`.
 """

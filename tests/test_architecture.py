@@ -16,7 +16,7 @@ from shedding.spec.aggregates import AGGREGATES
 from shedding.spec.gate import GateSpec
 
 ROOT = Path(__file__).resolve().parent.parent
-ABOVE = ("expectations", "jobs", "sluice_airflow", "infra", "dags")
+ABOVE = ("expectations", "jobs", "infra", "dags")
 """What stands above the library, lowest first."""
 TOP = "(top)"
 PURE = {
@@ -127,7 +127,7 @@ def test_spark_is_imported_where_rows_are_read_and_nowhere_else() -> None:
 def test_an_aggregate_is_known_by_its_name_in_its_own_file_and_in_the_specification_only() -> None:
     told = {
         str(file.relative_to(ROOT)): sorted(found)
-        for file in files("shedding", "expectations", "jobs", "sluice_airflow", "dags", "infra")
+        for file in files("shedding", "expectations", "jobs", "dags", "infra")
         if room_of(".".join(file.relative_to(ROOT).with_suffix("").parts)) not in ("spec", "measures")
         and (found := compared_words(file) & set(AGGREGATES) - NAMESAKES.get(file.relative_to(ROOT).as_posix(), set()))
     }
@@ -139,7 +139,7 @@ def test_what_panes_keep_of_a_measure_is_known_in_its_own_file_and_in_the_specif
     constants = {name.upper() for name in names}
     known = {
         str(file.relative_to(ROOT)): sorted(words)
-        for file in files("shedding", "expectations", "jobs", "sluice_airflow", "dags", "infra")
+        for file in files("shedding", "expectations", "jobs", "dags", "infra")
         if "panes/states" not in file.as_posix()
         and room_of(".".join(file.relative_to(ROOT).with_suffix("").parts)) != "spec"
         and (

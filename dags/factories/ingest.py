@@ -8,11 +8,11 @@ from airflow.sdk import DAG, Param
 from factories.documentation import dataset_page
 from factories.late_tasks import publish_again
 from factories.schedule import scheduled
+from jobs.provider.deployment import Deployment
+from jobs.provider.operators import IngestOperator
+from jobs.provider.retries import RETRIES
 from shedding.config import Settings
 from shedding.spec import Catalog, DatasetSpec
-from sluice_airflow.deployment import Deployment
-from sluice_airflow.operators import IngestOperator
-from sluice_airflow.retries import RETRIES
 
 
 def ingest_dag(dataset: DatasetSpec, catalog: Catalog, settings: Settings) -> DAG:

@@ -7,10 +7,10 @@ from typing import Any
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import TriggerRule, task
 
+from jobs.provider.retries import RETRIES
 from shedding.config import Settings
 from shedding.spec import Catalog
 from shedding.spec.times import format_instant
-from sluice_airflow.retries import RETRIES
 
 
 def publish_again(name: str, catalog: Catalog, settings: Settings) -> Any:

@@ -7,9 +7,9 @@ import datetime as dt
 from airflow.sdk import DAG, task
 
 from factories.schedule import DAY, scheduled
+from jobs.provider.retries import RETRIES
 from shedding.config import Settings
 from shedding.spec import Catalog
-from sluice_airflow.retries import RETRIES
 
 
 def maintenance_dag(catalog: Catalog, settings: Settings, doc_md: str) -> DAG:

@@ -6,11 +6,11 @@ from airflow.sdk import DAG, Param, TaskGroup
 
 from factories.documentation import pool_page
 from factories.schedule import scheduled
+from jobs.provider.deployment import Deployment
+from jobs.provider.operators import AggregateOperator, WaitForRawOperator
+from jobs.provider.task_group import judged_slot
 from shedding.config import Settings
 from shedding.spec import Catalog, Pooled
-from sluice_airflow.deployment import Deployment
-from sluice_airflow.operators import AggregateOperator, WaitForRawOperator
-from sluice_airflow.task_group import judged_slot
 
 
 def pool_dag(pool: Pooled, catalog: Catalog, settings: Settings) -> DAG:

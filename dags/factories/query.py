@@ -7,11 +7,11 @@ from airflow.sdk import DAG, Param
 from factories.documentation import query_page
 from factories.late_tasks import publish_again
 from factories.schedule import scheduled
+from jobs.provider.deployment import Deployment
+from jobs.provider.notifications import late_alerts
+from jobs.provider.task_group import slot_tasks
 from shedding.config import Settings
 from shedding.spec import Catalog, QuerySpec
-from sluice_airflow.deployment import Deployment
-from sluice_airflow.notifications import late_alerts
-from sluice_airflow.task_group import slot_tasks
 
 
 def query_dag(query: QuerySpec, catalog: Catalog, settings: Settings) -> DAG:

@@ -8,10 +8,10 @@ from airflow.sdk import DAG, Param
 
 from factories.documentation import verify_page
 from factories.schedule import scheduled
+from jobs.provider.spark import SparkJob
 from shedding.config import Settings
 from shedding.spec import Catalog, QuerySpec
 from shedding.spec.times import format_instant, parse_instant
-from sluice_airflow.spark import SparkJob
 
 FROM = "{{ params['from'] or span_of_run(dag_run)[0] }}"
 TO = "{{ params['to'] or span_of_run(dag_run)[1] }}"

@@ -34,7 +34,7 @@ HELD = 13
 ROUTES = """
 import json, sys
 from airflow.plugins_manager import get_fastapi_plugins
-from sluice_airflow import data_docs, page
+from jobs.provider import data_docs, page
 served = [*data_docs.app().routes, *page.app().routes]
 print(json.dumps({
     "prefixes": [plugin["url_prefix"] for plugin in get_fastapi_plugins()[0]],

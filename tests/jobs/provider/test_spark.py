@@ -32,8 +32,8 @@ def ended(settings: Settings) -> tuple[BaseException, bool]:
     """How the task failed, and whether it is tried again."""
     from airflow.sdk import RetryAction
 
-    from sluice_airflow.retries import POLICY
-    from sluice_airflow.spark import SparkJob
+    from jobs.provider.retries import POLICY
+    from jobs.provider.spark import SparkJob
 
     with pytest.raises(Exception, match=r".") as raised:
         SparkJob(job="aggregate", settings=settings, task_id="aggregate").execute({})
@@ -46,7 +46,7 @@ def test_a_job_has_none_of_airflows_secrets_in_its_environment(
 ) -> None:
     submit(bin_directory, f"env > {bin_directory}/environment")
     monkeypatch.setenv("AIRFLOW__CORE__FERNET_KEY", "secret")
-    from sluice_airflow.spark import SparkJob
+    from jobs.provider.spark import SparkJob
 
     SparkJob(job="aggregate", settings=airflow_home, task_id="aggregate").execute({})
 
@@ -86,8 +86,8 @@ def test_so_it_is_in_the_spark_that_is_up(
     from airflow.sdk import RetryAction
 
     import jobs.aggregate
-    from sluice_airflow.retries import POLICY
-    from sluice_airflow.spark import SparkJob
+    from jobs.provider.retries import POLICY
+    from jobs.provider.spark import SparkJob
 
     given: list[list[str]] = []
     monkeypatch.setattr(jobs.aggregate, "main", lambda arguments: given.append(arguments) or code)

@@ -14,13 +14,13 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk.exceptions import AirflowException
 
 import jobs
+from jobs.provider.deployment import deployed_settings
+from jobs.provider.priority import PRIORITY
+from jobs.provider.retries import RETRIES, ApplicationError
 from shedding.config import Settings
 from shedding.errors import FINAL_CODE
 from shedding.job_environment import foreign_names
 from shedding.spark.conf import spark_conf
-from sluice_airflow.deployment import deployed_settings
-from sluice_airflow.priority import PRIORITY
-from sluice_airflow.retries import RETRIES, ApplicationError
 
 POOL = "spark"
 """Spark tasks share this pool; its size is how many JVMs the machine bears at once."""

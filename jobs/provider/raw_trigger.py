@@ -9,11 +9,11 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from jobs.provider.deployment import deployed_settings
 from jobs.raw_needed import RawNeeded
 from shedding import warehouse
 from shedding.config import Settings
 from shedding.ingest.arrivals import Arrivals
-from sluice_airflow.deployment import deployed_settings
 
 LOOK_EVERY = 15.0
 """Seconds between two looks at a dataset's log, however many slots wait for it."""

@@ -21,4 +21,4 @@ class DueFirst(PriorityWeightStrategy):
         return int(ti.task.priority_weight) + (0 if is_backfill else DUE)
 
 
-PRIORITY = "sluice_airflow.priority.DueFirst"
+PRIORITY = "jobs.provider.priority.DueFirst"

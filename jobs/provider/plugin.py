@@ -7,24 +7,24 @@ from typing import Any, ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
 
-from sluice_airflow import warnings_note
-from sluice_airflow.base_path import base_path
-from sluice_airflow.data_docs_link import PREFIX as DATA_DOCS
-from sluice_airflow.priority import DueFirst
+from jobs.provider import warnings_note
+from jobs.provider.base_path import base_path
+from jobs.provider.data_docs_link import PREFIX as DATA_DOCS
+from jobs.provider.priority import DueFirst
 
 PAGES = "/sluice"
 
 
 @functools.cache
 def _error_budgets() -> Any:
-    from sluice_airflow.page import app
+    from jobs.provider.page import app
 
     return app()
 
 
 @functools.cache
 def _data_docs() -> Any:
-    from sluice_airflow.data_docs import app
+    from jobs.provider.data_docs import app
 
     return app()
 

@@ -16,7 +16,7 @@ from shedding.config import Settings
 from shedding.tables import Table
 from tests.dags.test_end_to_end import CITY, FARES
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 SLOT = dt.datetime(2026, 11, 2, 10, tzinfo=dt.UTC)
 (SNIPPET,) = re.findall(r"^```py\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
 THEIRS = SNIPPET.replace("taxi_route_fare", "city_fares").replace("taxi", "city")
@@ -60,7 +60,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("elsewhere")
     source = place / "source"  # a build leaves folders beside what it builds
     kept = shutil.ignore_patterns("__pycache__")
-    for name in ("shedding", "jobs", "expectations", "sluice_airflow"):
+    for name in ("shedding", "jobs", "expectations"):
         shutil.copytree(ROOT / name, source / name, ignore=kept)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)

@@ -16,7 +16,7 @@ from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_da
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from sluice_airflow.deployment import deployed_settings
+from jobs.provider.deployment import deployed_settings
 
 HEADERS = {
     # A page shows values that came with the data: whatever they hold, nothing runs and nothing is loaded.

@@ -12,7 +12,7 @@ def test_what_is_due_comes_before_every_task_of_a_backfill(airflow_home: Setting
     from airflow.models.dagrun import DagRunType
     from airflow.task.priority_strategy import validate_and_load_priority_weight_strategy
 
-    from sluice_airflow.priority import PRIORITY
+    from jobs.provider.priority import PRIORITY
 
     strategy = validate_and_load_priority_weight_strategy(PRIORITY)  # known by the plugin's entry point
 

@@ -28,7 +28,7 @@ def arrive(settings: Settings, until: int) -> None:
 
 @pytest.fixture
 def here(airflow_home: Settings, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    from sluice_airflow import raw_trigger
+    from jobs.provider import raw_trigger
 
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
@@ -40,10 +40,10 @@ def here(airflow_home: Settings, settings: Settings, monkeypatch: pytest.MonkeyP
 async def first_event(slot: int) -> Any:
     from airflow.triggers.base import BaseTrigger
 
-    from sluice_airflow.raw_trigger import RawArrived
+    from jobs.provider.raw_trigger import RawArrived
 
     path, arguments = RawArrived(needed(slot)).serialize()
-    assert path == "sluice_airflow.raw_trigger.RawArrived"
+    assert path == "jobs.provider.raw_trigger.RawArrived"
     trigger: BaseTrigger = RawArrived(**arguments)  # as another process rebuilds it
     return await anext(trigger.run())
 
@@ -67,7 +67,7 @@ def test_a_slot_goes_on_when_its_rows_have_come_and_a_later_one_waits(here: Sett
 def test_a_hundred_waiting_slots_look_as_often_as_one_and_read_a_log_once_a_version(
     here: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sluice_airflow.raw_trigger import ArrivalsWatch
+    from jobs.provider.raw_trigger import ArrivalsWatch
 
     arrive(here, HOUR)
     looks, reads = [], []

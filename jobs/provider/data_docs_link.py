@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow.sdk import BaseOperatorLink
 
-from sluice_airflow.base_path import base_path
+from jobs.provider.base_path import base_path
 
 XCOM_KEY = "data_docs"
 PREFIX = "/data-docs"

@@ -18,9 +18,9 @@ def get_provider_info() -> dict[str, Any]:
         "name": INTEGRATION,
         "description": "Error-budgeted load shedding for Spark pipelines",
         "integrations": [{"integration-name": INTEGRATION, "external-doc-url": "", "tags": ["software"]}],
-        "operators": [_modules("sluice_airflow.operators", "sluice_airflow.spark")],
-        "triggers": [_modules("sluice_airflow.raw_trigger")],
-        "extra-links": ["sluice_airflow.data_docs_link.DataDocsLink"],
+        "operators": [_modules("jobs.provider.operators", "jobs.provider.spark")],
+        "triggers": [_modules("jobs.provider.raw_trigger")],
+        "extra-links": ["jobs.provider.data_docs_link.DataDocsLink"],
         "config": {SECTION: {"description": "Where Sluice's tables, specifications and Spark are.",
                              "options": {name: _option(name) for name in Settings.model_fields}}},
     }  # fmt: skip

@@ -11,7 +11,7 @@ def test_a_conflict_is_tried_again_and_a_verdict_never(airflow_home: Settings) -
     from airflow.sdk import RetryAction
     from airflow.sdk.exceptions import TaskDeferralTimeout
 
-    from sluice_airflow.retries import POLICY, RETRIES
+    from jobs.provider.retries import POLICY, RETRIES
 
     never = (VerdictError("x"), DataError("x"), SpecError("x"), TaskDeferralTimeout("x"))
     again = (ConflictError("x"), NotReadyError("x"), OSError("x"), MemoryError())

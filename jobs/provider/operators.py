@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 from airflow.providers.standard.operators.branch import BranchMixIn
 from airflow.sdk import BaseOperator
 
+from jobs.provider import data_docs_link
+from jobs.provider.assets import published_asset, raw_asset, version_of
+from jobs.provider.deployment import Deployment
+from jobs.provider.priority import PRIORITY
+from jobs.provider.retries import RETRIES
+from jobs.provider.slot_of_run import slot_of_run
+from jobs.provider.spark import POOL, SparkJob
+from jobs.provider.warnings_note import KEY
 from shedding.spec import QuerySpec
 from shedding.spec.times import format_instant
-from sluice_airflow import data_docs_link
-from sluice_airflow.assets import published_asset, raw_asset, version_of
-from sluice_airflow.deployment import Deployment
-from sluice_airflow.priority import PRIORITY
-from sluice_airflow.retries import RETRIES
-from sluice_airflow.slot_of_run import slot_of_run
-from sluice_airflow.spark import POOL, SparkJob
-from sluice_airflow.warnings_note import KEY
 
 LONGEST_WAIT = dt.timedelta(hours=12)
 APPROVE, REJECT = "Publish", "Reject"
@@ -90,9 +90,9 @@ class WaitForRawOperator(SlotOperator):
 
     def execute(self, context: Any) -> None:
         """Return where the rows are there; wait for them otherwise."""
+        from jobs.provider.raw_trigger import RawArrived, told
         from jobs.raw_needed import RawNeeded
         from jobs.run_slot import missing_raw
-        from sluice_airflow.raw_trigger import RawArrived, told
 
         here = self.here()
         spec = here.catalog.query(self.query)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from jobs.provider.priority import BACKFILL
 from shedding.errors import SpecError
 from shedding.spec import QuerySpec
 from shedding.spec.times import parse_instant
-from sluice_airflow.priority import BACKFILL
 
 
 def slot_of_run(query: QuerySpec, dag_run: Any, params: Any) -> int:

@@ -15,13 +15,13 @@ from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_da
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
+from jobs.provider.data_docs import HEADERS, METHODS, NOT_FOUND, READ, is_allowed, may_read
+from jobs.provider.deployment import deployed_settings
 from jobs.report.figures import QueryFigures
 from jobs.report.metrics import CONTENT_TYPE, metrics_text
 from jobs.report.pages import Links, content_security_policy, front_page, message_page, query_page
 from shedding.config import Settings
 from shedding.spec import Catalog, load_catalog
-from sluice_airflow.data_docs import HEADERS, METHODS, NOT_FOUND, READ, is_allowed, may_read
-from sluice_airflow.deployment import deployed_settings
 
 NO_TOKEN = 401
 DAG_PREFIX = "query_"

@@ -23,7 +23,7 @@ def run(kind: str = "scheduled", end: int | None = NOON) -> Any:
 
 @pytest.mark.airflow
 def test_a_run_computes_its_own_slot_or_the_one_it_is_told(airflow_home: Settings) -> None:
-    from sluice_airflow.slot_of_run import slot_of_run
+    from jobs.provider.slot_of_run import slot_of_run
 
     own = NOON - SPEC.timeline.slot
     assert slot_of_run(SPEC, run(), {}) == own
@@ -38,7 +38,7 @@ def test_a_run_computes_its_own_slot_or_the_one_it_is_told(airflow_home: Setting
 def test_a_backfill_that_names_one_slot_is_refused_in_one_line(airflow_home: Settings) -> None:
     from airflow.models.dagrun import DagRunType
 
-    from sluice_airflow.slot_of_run import slot_of_run
+    from jobs.provider.slot_of_run import slot_of_run
 
     for kind in ("backfill", DagRunType.BACKFILL_JOB):
         with pytest.raises(SpecError, match="compute the same slot; leave it empty"):

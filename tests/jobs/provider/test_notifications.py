@@ -13,7 +13,7 @@ from shedding.errors import SpecError
 from shedding.spec import load_catalog
 from tests.small_specs import DATASET, QUERY, write_specs
 
-TELLER = "tests.sluice_airflow.telling:Teller"
+TELLER = "tests.jobs.provider.telling:Teller"
 
 
 def dag_of(settings: Settings, specs: Path, on_failure: str, *notify: dict[str, Any]) -> Any:
@@ -44,7 +44,7 @@ def test_each_event_is_told_to_those_who_asked_for_it(airflow_home: Settings, tm
 
 
 @pytest.mark.airflow
-@pytest.mark.parametrize("call", ["nowhere.at_all:Teller", "tests.sluice_airflow.telling:Nobody", TELLER])
+@pytest.mark.parametrize("call", ["nowhere.at_all:Teller", "tests.jobs.provider.telling:Nobody", TELLER])
 def test_a_notifier_that_cannot_be_used_is_named_with_a_remedy(
     airflow_home: Settings, tmp_path: Path, call: str
 ) -> None:

@@ -10,13 +10,13 @@ import pytest
 from jobs.report.figures import QueryFigures
 from jobs.report.pages import report_file
 from shedding.config import Settings
+from tests.jobs.provider.chromium import Browser, chromium
+from tests.jobs.provider.page_server import OTHER, serving
 from tests.jobs.report.specs import HOSTILE, make_query
 from tests.jobs.report.world import world, write_specs
-from tests.sluice_airflow.chromium import Browser, chromium
-from tests.sluice_airflow.page_server import OTHER, serving
 
 pytestmark = pytest.mark.airflow
-PICTURES = Path(__file__).resolve().parent.parent.parent / "build" / "page"
+PICTURES = Path(__file__).resolve().parents[3] / "build" / "page"
 ERRORS = "figure.chart:nth-of-type(2) .canvas > svg"
 
 

@@ -15,9 +15,9 @@ import yaml
 from jobs.cli import main
 from jobs.report.alerts import grafana_board
 from shedding.config import Settings
+from tests.jobs.provider.page_server import OTHER, TOKEN, serving
 from tests.jobs.report.specs import HOSTILE, make_query
 from tests.jobs.report.world import world, write_specs
-from tests.sluice_airflow.page_server import OTHER, TOKEN, serving
 
 pytestmark = pytest.mark.airflow
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from airflow.configuration import conf
 
+from jobs.provider.provider_info import SECTION
 from shedding.config import Settings
 from shedding.spec import Catalog, load_catalog
-from sluice_airflow.provider_info import SECTION
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.sdk import TaskGroup, chain
 
+from jobs.provider import operators
+from jobs.provider.deployment import Deployment
+from jobs.provider.notifications import notifiers
+from jobs.provider.priority import PRIORITY
+from jobs.provider.retries import RETRIES
 from shedding.spec import QuerySpec
-from sluice_airflow import operators
-from sluice_airflow.deployment import Deployment
-from sluice_airflow.notifications import notifiers
-from sluice_airflow.priority import PRIORITY
-from sluice_airflow.retries import RETRIES
 
 ONE_UPSTREAM = "none_failed_min_one_success"
 

@@ -1,4 +1,4 @@
-"""`python -m tests.sluice_airflow.page_server DIR`: the pages of a warehouse below Airflow's security, on a free port.
+"""`python -m tests.jobs.provider.page_server DIR`: the pages of a warehouse below Airflow's security, on a free port.
 
 The users are made here: `ann` may see every DAG, `bob` none but that of one query. The first line it prints has the
 port and every route.
@@ -41,7 +41,7 @@ class Users:
 def serving(directory: Path) -> Iterator[tuple[str, list[str]]]:
     """The address of a server of the warehouse in `directory`, and its routes; a process of its own."""
     environment = {**os.environ, "AIRFLOW_HOME": tempfile.mkdtemp(prefix="sluice-airflow-")}
-    command = [sys.executable, "-m", "tests.sluice_airflow.page_server", str(directory)]
+    command = [sys.executable, "-m", "tests.jobs.provider.page_server", str(directory)]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -59,8 +59,8 @@ def main(directory: Path) -> None:
     from airflow.api_fastapi.core_api import security
     from fastapi import FastAPI
 
-    from sluice_airflow.data_docs import data_docs_app
-    from sluice_airflow.page import page_app
+    from jobs.provider.data_docs import data_docs_app
+    from jobs.provider.page import page_app
     from tests.jobs.report.world import settings_of
 
     settings = settings_of(directory).model_copy(update={"metrics_token": TOKEN})
