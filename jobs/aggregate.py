@@ -23,7 +23,7 @@ from shedding.spec.times import format_instant, parse_instant
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from shedding.answers.slot import SlotAnswer
+    from shedding.answers.slot_answer import SlotAnswer
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from expectations.checks.check import GateCheck
@@ -12,9 +14,9 @@ from expectations.repair_board import Board
 class Omitted(GateCheck):
     """In every window the share that is left out is at most the limit; a repair adds keys, the cheapest first."""
 
+    @abstractmethod
     def shares(self, evidence: Evidence, left: Array) -> Array:
         """Of each window the share that is left out by `left`, flags over the omitted keys."""
-        raise NotImplementedError
 
     def blame(self, board: Board, limit: float) -> None:
         """The omitted keys of fewest rows in a window over the limit, until the rest is within it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 from airflow.providers.standard.operators.branch import BranchMixIn
@@ -57,9 +58,9 @@ class SlotBranch(SlotOperator, BranchMixIn):
         label = self.choose(context)
         return self.do_branch(context, self.task_group.child_id(label) if self.task_group else label)
 
+    @abstractmethod
     def choose(self, context: Any) -> str:
         """The label of the task that goes on."""
-        raise NotImplementedError
 
 
 class IngestOperator(SparkJob):

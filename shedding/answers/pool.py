@@ -9,7 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from shedding.answers.slot import SlotAnswer, SlotWork, answer_panes, exact_panes, pool_budget
+from shedding.answers.slot import SlotWork, answer_panes, exact_panes, pool_budget
+from shedding.answers.slot_answer import SlotAnswer
 from shedding.config import Settings
 from shedding.ingest.side import Side
 from shedding.panes.sampled_panes import Wanted

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from shedding import warehouse
 from shedding.answers.answer import Answer, top_keys
 from shedding.answers.join import measures_by_side
 from shedding.answers.last_audit import Trust
 from shedding.answers.learnt import Learnt
-from shedding.answers.near_zero import near_zero_advice
 from shedding.answers.omissions import Omissions, SlotLimits
-from shedding.answers.run_record import LegWindow, omitted_rows, results_rows, run_rows
+from shedding.answers.reasons import audit_reason, too_few_seconds
+from shedding.answers.run_record import LegWindow
 from shedding.answers.scores import Score, expected, measured
+from shedding.answers.slot_answer import SlotAnswer
 from shedding.answers.spot_checks import slot_spot_checks
 from shedding.answers.whole_sums import refuse_rounded, whole_sums
 from shedding.answers.whole_values import whole_values
@@ -55,59 +54,6 @@ Floats = npt.NDArray[np.float64]
 COSTS = ("total_rows", "rows_read", "bytes_read")
 SUFFIXES = ("", ".right")
 """What is added to the names of a side's legs in `panes/<query>`: only a join has a right side."""
-
-
-@dataclass(frozen=True)
-class SlotAnswer:
-    """The answers of a slot's windows for every leg, and the run's own columns."""
-
-    query: QuerySpec
-    slot: int
-    windows: Sequence[LegWindow]
-    shared: Mapping[str, Any]
-    audited: bool
-    spots: Mapping[str, SpotCheck] = field(default_factory=dict)
-    told: Sequence[str] = ()
-    watch: Stopwatch = field(default_factory=Stopwatch)
-
-    @property
-    def shown_keys(self) -> int:
-        """Rows of the leg that is to be published."""
-        return sum(int(w.answer.shown.sum()) for w in self.windows if w.extra["published"])
-
-    @property
-    def processed_rows(self) -> float:
-        """Rows that the published leg processed."""
-        return float(next(w.extra["processed_rows"] for w in self.windows if w.extra["published"]))
-
-    @property
-    def advice(self) -> list[str]:
-        """What an audit's exact answers say that the specification should say too."""
-        exact = [window.answer for window in self.windows if window.leg == EXACT]
-        return [*self.told, *(near_zero_advice(exact, self.query.measures) if self.audited else [])]
-
-    @property
-    def total_rows(self) -> float:
-        """All rows that this run processed, audits and priors among them."""
-        return float(self.shared["total_rows"])
-
-    def write(self, settings: Settings, run_id: str, seconds: float) -> tuple[int, int]:
-        """Replace the slot's rows of results and runs; their new versions."""
-        query, where = self.query, {"slot": slot_name(self.slot)}
-        budget = query.shed.budget.model_dump(exclude_none=True)
-        metadata = {"run_id": run_id, "policy": query.shed.policy, "budget": budget, "salt": query.dataset}
-        shared = {**self.shared, "run_id": run_id, "seconds": seconds}
-        results = warehouse.results(settings, query.name)
-        runs = warehouse.runs(settings, query.name)
-        with self.watch.part("write"):
-            left_out = omitted_rows(self.slot, self.windows)
-            rows = pa.concat_tables(
-                [results_rows(self.slot, self.windows, query.measures), *left_out], promote_options="default"
-            )
-            version = results.replace(rows, where, metadata)
-        shared |= {"results_version": version, **self.watch.columns()}
-        told = run_rows(self.slot, self.windows, query.measures, shared)
-        return version, runs.replace(told, where, metadata)
 
 
 def answer_slot(
@@ -279,21 +225,15 @@ class SlotWork:
             here = panes[0][self.slot]
             both = here[self.query.shed.policy], here[unchecked[0]]
             spots = slot_spot_checks(self.query, self.planner.spots(self.slot), self.slot, *both, keys, learnt)
-        return SlotAnswer(self.query, self.slot, windows, self._shared(), self.audited, spots, self._too_few())
-
-    def _too_few(self) -> list[str]:
-        """What to tell where seconds buy less than a row a key."""
-        if self.planner.spending is None or not self.planner.concept(self.slot).rows:
-            return []
-        made = self.planner.allocation(self.slot, self.query.shed.policy)
-        keys = len(self.planner.concept(self.slot).keys)
-        if made.expected_rows >= keys:
-            return []
-        mean = self.planner.concept(self.slot).whole / max(self.planner.concept(self.slot).rows, 1.0)
-        return [
-            f"{self.query.shed.budget} buys about {made.expected_rows:.0f} rows for {keys} keys, less than one a key; "
-            f"write at least {{seconds: {2 * keys * mean * self.planner.reached(self.slot).speed:.2g}}}"
-        ]
+        return SlotAnswer(
+            self.query,
+            self.slot,
+            windows,
+            self._shared(),
+            self.audited,
+            spots,
+            too_few_seconds(self.planner, self.slot),
+        )
 
     @property
     def _own(self) -> Stretches | None:
@@ -420,7 +360,7 @@ class SlotWork:
             "forecast_seconds": by_leg.get(self.legs[0]) if len(self.legs) == 1 else None,
             "forecast_exact_seconds": by_leg.get(EXACT),
             "audited": self.audited,
-            "audit_reason": self._audit_reason(),
+            "audit_reason": audit_reason(self.query, self.plan, self.slot, self.audited),
             "total_rows": sum(memory.computed_rows for memory in self.memories),
             "rows_read": sum(memory.scanned_rows for memory in self.memories),
             "bytes_read": sum(memory.scanned_bytes for memory in self.memories),
@@ -431,19 +371,6 @@ class SlotWork:
             "dropped_windows": len(self.slot_plan.dropped),
             "reason": self._reason(),
         }
-
-    def _audit_reason(self) -> str:
-        if not self.audited:
-            return ""
-        if self.query.shed.policy == EXACT:
-            return "policy exact"
-        if self.slot == self.plan.first:
-            return "first slot"
-        if self.plan.first is not None and self.slot == self.plan.first + self.plan.length:
-            return "second slot, the first with a history"
-        if self.slot in self.plan.extra:
-            return f"drift above {self.query.audit.drift_limit:g} in the slot before"
-        return f"one in {self.query.audit.one_in}"
 
     def _reason(self) -> str:
         size, plan = str(self.query.shed.budget), self.slot_plan
@@ -461,5 +388,9 @@ class SlotWork:
             return f"exact costs less than policy {self.query.shed.policy} within {size}, by the cost model: {both}"
         if self.planner.concept(self.slot).counted:
             size = "the counts of arrival, which have the answer: no row sampled"
-        beside = f", exact beside it ({self._audit_reason()})" if self.audited else ""
+        beside = (
+            f", exact beside it ({audit_reason(self.query, self.plan, self.slot, self.audited)})"
+            if self.audited
+            else ""
+        )
         return f"policy {self.query.shed.policy} within {size}{beside}; publishes {self.published}"

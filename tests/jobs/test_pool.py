@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from infra.airflow_home import SHORT_JOBS
-from shedding.answers.slot import SlotAnswer
+from shedding.answers.slot_answer import SlotAnswer
 from shedding.config import Settings
 from shedding.errors import DataError
 from shedding.spec import load_catalog

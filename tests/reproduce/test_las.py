@@ -120,7 +120,7 @@ def test_figure_9_las_follows_the_phases_where_the_straw_man_diverges() -> None:
     """Phase F is over 1.5 tau, with synchronisation too, and must be: there all costs double, and nothing tells the
     shedder before N = 1024 tuples were executed at twice their cost. Until then twice as many are admitted, a backlog
     of some 2,000 to 4,000 ms, and the answer waits behind it. Forgetting old delays (a mean over the last 1,024
-    or 4,000 tuples) shortens the excess by a third to a half and does not avoid it.
+    or 4,000 tuples) lowers the excess by a quarter to 60 % and does not avoid it.
     """
     for seed in range(2):
         given, tau = phases(seed), 64.0

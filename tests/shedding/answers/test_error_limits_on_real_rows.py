@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from shedding.answers.run_record import results_rows
-from shedding.answers.slot import SlotAnswer, answer_sides
+from shedding.answers.slot import answer_sides
+from shedding.answers.slot_answer import SlotAnswer
 from shedding.config import Settings
 from shedding.planning.drift_audits import audit_plan
 from shedding.spec.catalog import load_catalog

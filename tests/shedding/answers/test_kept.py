@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 import pytest
 
 from shedding.answers.run_record import results_rows
-from shedding.answers.slot import SlotAnswer, answer_sides
+from shedding.answers.slot import answer_sides
+from shedding.answers.slot_answer import SlotAnswer
 from shedding.config import Settings
 from shedding.planning.slot_plan import by_calendar
 from shedding.scan.read import Read

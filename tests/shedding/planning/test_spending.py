@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from shedding import warehouse
-from shedding.answers.slot import SlotAnswer, answer_sides
+from shedding.answers.slot import answer_sides
+from shedding.answers.slot_answer import SlotAnswer
 from shedding.config import Settings
 from shedding.spec.query import QuerySpec
 from shedding.spec.timeline import slot_name
