@@ -6,7 +6,9 @@ computed here or by itself, and whatever becomes of the others.
 
 from __future__ import annotations
 
-from contextlib import suppress
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from shedding.answers.slot import SlotWork, answer_panes, exact_panes, pool_budget
@@ -18,6 +20,8 @@ from shedding.panes.scans import Scans
 from shedding.planning.drift_audits import AuditPlans, other_sides
 from shedding.spec.pool import Pooled
 from shedding.spec.shed import EXACT
+
+_log = logging.getLogger(__name__)
 
 
 class PoolSlot:
@@ -46,11 +50,11 @@ class PoolSlot:
         for at in sorted(slots):
             wanted: dict[str, Wanted] = {}
             for name, work in works.items():
-                with suppress(Exception):
-                    found = work.wanted(at)
-                    wanted |= {} if found is None or found.ask.exact else {name: found}
+                with _reads_for_itself(name):
+                    demand = work.wanted(at)
+                    wanted |= {} if demand is None or demand.ask.exact else {name: demand}
             if len(wanted) > 1:
-                with suppress(Exception):
+                with _reads_for_itself(", ".join(wanted)):
                     self._read(at, works, wanted)
 
     def answer(self, name: str) -> SlotAnswer:
@@ -66,7 +70,7 @@ class PoolSlot:
         if at == self.slot and set(wanted) == self._reading():
             self.union_rows = shared.kept_rows
         for (name, one), read in zip(wanted.items(), shared.reads, strict=True):
-            with suppress(Exception):
+            with _reads_for_itself(name):
                 works[name].sampled[0].fill(one, read)
 
     def _reading(self) -> set[str]:
@@ -79,3 +83,12 @@ class PoolSlot:
 
     def _scans(self, name: str) -> Scans:
         return self.scans.of(self.plans[name].query)
+
+
+@contextmanager
+def _reads_for_itself(members: str) -> Iterator[None]:
+    """Log what went wrong in the shared pass; the members read for themselves when they are answered."""
+    try:
+        yield
+    except Exception:
+        _log.warning("not served by the pool's pass, each reads for itself: %s", members, exc_info=True)
