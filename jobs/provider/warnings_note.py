@@ -15,13 +15,24 @@ KEY = "warnings"
 
 @hookimpl
 def on_dag_run_success(dag_run: Any, msg: str) -> None:
-    """Put the warnings of the run's gates into its note."""
-    from airflow.models.xcom import XComModel
-    from sqlalchemy import select
+    """Put the warnings of the run's gates into its note, in the session of whoever ends the run."""
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
     from sqlalchemy.orm import object_session
 
     session = object_session(dag_run)
-    if session is None or dag_run.note:
+    if session is not None:
+        _annotate(dag_run, session)
+        return
+    with create_session() as own:  # `airflow dags test` hands over a run that no session holds
+        _annotate(own.get(DagRun, dag_run.id), own)
+
+
+def _annotate(dag_run: Any, session: Any) -> None:
+    from airflow.models.xcom import XComModel
+    from sqlalchemy import select
+
+    if dag_run is None or dag_run.note:
         return
     left = select(XComModel).where(
         XComModel.dag_id == dag_run.dag_id, XComModel.run_id == dag_run.run_id, XComModel.key == KEY

@@ -25,8 +25,10 @@ def audit_reason(query: QuerySpec, plan: AuditPlan, slot: int, audited: bool) ->
 
 def too_few_seconds(planner: Planner, slot: int) -> list[str]:
     """What to say where a budget of seconds buys less than a row a key."""
+    if planner.spending is None:  # and no prior is asked for
+        return []
     concept = planner.concept(slot)
-    if planner.spending is None or not concept.rows:
+    if not concept.rows:
         return []
     rows = planner.allocation(slot, planner.query.shed.policy).expected_rows
     keys = len(concept.keys)

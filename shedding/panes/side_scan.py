@@ -27,6 +27,8 @@ from shedding.stretches import Stretches
 
 STEPS = 16
 """How many rates are tried for a leg whose keys nobody counted: down to .54 of its rates."""
+LEGS_TRIED = 62 // STEPS
+"""A scan marks each row with a bit for every rate tried: so many such legs go into one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,15 @@ class LegPanes:
     processed_rows: float = 0.0
     scanned_rows: float = 0.0
     scanned_bytes: int = 0
+
+    def and_those_of(self, other: LegPanes) -> LegPanes:
+        """With the legs of another scan of the same rows."""
+        return LegPanes(
+            {**self.panes, **other.panes},
+            self.processed_rows + other.processed_rows,
+            self.scanned_rows + other.scanned_rows,
+            self.scanned_bytes + other.scanned_bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,9 @@ class SideScan:
         ask = self.ask(stretches, rates, exact)
         if self.is_silent(ask):
             return self.laid_out(slot, ask, Read(self._nothing(), 0))
+        if budget is not None and len(rates) > LEGS_TRIED:
+            first = self.legs(slot, stretches, rates[:LEGS_TRIED], exact, budget)
+            return first.and_those_of(self.legs(slot, stretches, rates[LEGS_TRIED:], False, budget))
         tried = [one for leg in rates for one in ([leg] if budget is None else thinner(leg))]
         read = self.scans.panes(self.side, self.measures, stretches, tried, exact)
         table, rates = _within(read.table, tried, rates, budget)
