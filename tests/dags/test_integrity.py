@@ -88,8 +88,8 @@ def test_every_specification_has_its_dag_and_nothing_fails_to_import(parsed: dic
 
 
 @pytest.mark.airflow
-def test_all_dags_together_parse_in_under_a_second_without_heavy_packages(parsed: dict[str, Any]) -> None:
-    assert parsed["seconds"] < 1.0
+def test_dags_parse_in_under_30_milliseconds_each_without_heavy_packages(parsed: dict[str, Any]) -> None:
+    assert parsed["seconds"] < 0.03 * len(parsed["dags"])
     assert parsed["heavy"] == []
 
 
