@@ -27,10 +27,10 @@ class CostLine(BaseModel):
 class Costs(BaseModel):
     """The coefficients of every kind of leg: the exact one, and samples of plain and of ranked files.
 
-    Those that ship follow from `make bench ONLY=legs` of 100M rows on two cores (exact 7.65 s, a bare scan 6.05 s, a
-    sample of 5 % 7.84 s of plain and 3.12 s of ranked files); `sluice calibrate` measures a machine. `worth` are the
-    seconds that the exact leg must save by this model before it takes a sample's place: a small slot is sampled as its
-    owner asked.
+    Those of rows that ship are rounded from one `make bench ONLY=legs` of 100M rows on two cores (exact 7.65 s, a bare
+    scan 6.05 s, a sample of 5 % 7.84 s of plain and 3.12 s of ranked files); `start` and `group` are estimates from
+    profiles of the driver. `sluice calibrate` measures all of them on a machine. `worth` are the seconds that the exact
+    leg must save by this model before it takes a sample's place: a small slot is sampled as its owner asked.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
