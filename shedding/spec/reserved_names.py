@@ -8,7 +8,8 @@ RESERVED = frozenset({
     "slot", "window_start", "window_end", "pane", "leg", "policy", "confidence", "is_exact", "is_imputed",
     "sampling_rate", "sampled_rows", "population", "run_id", "revision", "published_at", "event_time", "u",
     "event_date", "event_hour", "pane_start", "rows", "sampled", "known", "rate", "least_u", "mask", "error_kind",
-    "raw_fingerprint", "spec_fingerprint", "verdict", "unseen",
+    "raw_fingerprint", "spec_fingerprint", "verdict", "unseen", "stretches", "planned_error", "error_limit",
+    "rows_needed", "reason",
 })  # fmt: skip
 """Names of Sluice's own in tables that hold keys or measures."""
 
@@ -22,7 +23,7 @@ _PARTS = {
     "scan": tuple(f"_{part}" for part in (
         "n", "min", "max", "largest", "over_largest", "least", "over_least", "values", *_SUMS)),
     "runs": tuple(f"_{part}" for part in (
-        "mean_error", "p95_error", "worst_error", "coverage", "half_width", "floor", "audit_mean_error",
+        "mean_error", "p95_error", "worst_error", "row_error", "coverage", "half_width", "floor", "audit_mean_error",
         "audit_p95_error", "audit_worst_error", "audit_coverage", "audit_estimates", "mean_bound", "p95_bound",
         "worst_bound", "law", "record", "spot_error", "spot_ratio", "decided_by")),
 }  # fmt: skip

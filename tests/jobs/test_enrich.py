@@ -74,11 +74,11 @@ def test_functions_enrich_kept_rows_once_and_their_failures_are_one_line(spark, 
 
 def test_a_budget_of_seconds_is_kept_on_spark_and_a_re_run_needs_no_clock(spark, tmp_path: Path) -> None:
     trips = {**generated_trips(4000, "2 hours"), "derived": {"price_class": "CAST(fare_amount AS INT) % 4"}}
-    made = query("priced", cost_by=["price_class"])
+    made = query("priced", call="prices:score", cost_by=["price_class"])
     made["shed"] = {"policy": "posterior", "budget": {"seconds": 1.0}}
     settings = small_world(tmp_path, [trips], [made])
     (settings.specs / "functions").mkdir()
-    (settings.specs / "functions/scores.py").write_text(PRICED)
+    (settings.specs / "functions/prices.py").write_text(PRICED)
     catalog = load_catalog(settings.specs)
     assert catalog.problems == ()
     ingest(spark, settings, catalog, "trips", interval=(START, START + 4 * HALF))
