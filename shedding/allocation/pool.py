@@ -25,7 +25,7 @@ from shedding.allocation.strata import Strata
 Steps = tuple[Ints, Floats, Floats, Floats]
 ROUNDS = 8
 """Rounds of prices from rates and rates from prices; each goes half of the way."""
-FAIR_ROUNDS = 12
+FAIR_ROUNDS = 40
 """Most rounds of raising the weight of members that would be better off alone."""
 FAIR_ENOUGH = 1.005
 """A member that errs at most so many times its error alone is not raised."""

@@ -142,7 +142,7 @@ def test_no_member_errs_measurably_more_than_alone_on_real_trips(data_dir: Path)
         for line, way in enumerate((rates, alone)):
             errors[line] += [measured_error(key, value, own, u) for key, own in zip(keys, way, strict=True)]
     assert np.all(errors[0] <= 1.10 * errors[1])
-    assert errors[0][2] <= 0.85 * errors[1][2]  # medallions, of 16 rows each, gain most from rows of the others
+    assert errors[0][2] < errors[1][2]  # medallions, of 16 rows each, gain from the rows of the others
 
 
 @pytest.mark.data
